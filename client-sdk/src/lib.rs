@@ -1,0 +1,1 @@
+//! The Parlour client.
