@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# Sourced by the other scripts: the root folder, the project's own tools on PATH, and how to speak.
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+export PATH="$PWD/.tools/bin:$PATH"
+
+say() { printf '\n==> %s\n' "$*" >&2; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Vite needs Node 20 or newer; Debian 12 has 18.
+have_node() { have node && have npm && node -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)'; }
+
+# The folder of Postgres' server programs, which Debian keeps off PATH.
+postgres_bin() {
+  local folder
+  for folder in $(printf '%s\n' /usr/lib/postgresql/*/bin | sort -Vr) "$(dirname "$(command -v initdb || echo /none/initdb)")"; do
+    if [ -x "$folder/initdb" ]; then
+      printf '%s\n' "$folder"
+      return
+    fi
+  done
+  return 1
+}

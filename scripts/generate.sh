@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Writes what is generated from the protocol crate: the TypeScript types and the AsyncAPI document.
+set -euo pipefail
+# shellcheck source=scripts/environment.sh
+source "$(dirname "$0")/environment.sh"

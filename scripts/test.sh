@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Every test there is, beside the services they need; a failure is kept for the end, so that one run shows them all.
+set -euo pipefail
+# shellcheck source=scripts/environment.sh
+source "$(dirname "$0")/environment.sh"
+
+# Each step has a process group of its own, so that a signal to this script ends everything below it at once.
+child=
+stop() {
+  [ -z "$child" ] || kill -TERM -- "-$child" 2>/dev/null || true
+  wait
+  exit "$1"
+}
+trap 'stop 130' INT
+trap 'stop 143' TERM HUP
+
+failed=()
+step() {
+  local title=$1 began=$SECONDS
+  shift
+  say "$title"
+  set -m
+  "$@" </dev/null &
+  child=$!
+  set +m
+  if wait "$child"; then
+    say "$title: passed in $((SECONDS - began)) s"
+  else
+    say "$title: FAILED after $((SECONDS - began)) s"
+    failed+=("$title")
+  fi
+}
+
+rust_tests() {
+  if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run --workspace --locked
+  else
+    cargo test --workspace --locked --no-fail-fast --lib --bins --tests --examples
+  fi
+}
+
+scripts/install.sh build node postgres chromium strace nextest
+
+# A missing service is a failure here; a plain `cargo test` skips its suites.
+export PARLOUR_TEST_REQUIRE_POSTGRES=1
+
+scripts/web.sh
+step "build" cargo build --workspace --bins --examples --locked
+step "Rust tests" scripts/with-postgres.sh bash -c "$(declare -f rust_tests); rust_tests"
+step "doctests" cargo test --workspace --doc --locked
+step "page, unit tests" npm --prefix server/web test
+step "page, in Chromium" npm --prefix server/web run e2e
+
+if [ "${#failed[@]}" -gt 0 ]; then
+  say "failed: $(printf '%s; ' "${failed[@]}")"
+  exit 1
+fi
+say "all tests passed in $SECONDS s"
