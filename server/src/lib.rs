@@ -1,1 +1,4 @@
 //! The Parlour server.
+
+mod http;
+mod ws;

@@ -1,0 +1,3 @@
+//! HTTP: the accept loop and all routes.
+
+pub(crate) mod serve;
