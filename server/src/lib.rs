@@ -1,4 +1,4 @@
-//! The Parlour server.
+//! The Parlour server. Read it in the order of a message: `ws` → `messages` → `store` → `bus` → `hub` → `ws`.
 
-mod http;
-mod ws;
+pub mod bus;
+pub mod store;

@@ -1,0 +1,189 @@
+-- One text for SQLite and Postgres: bigint for every integer, times in milliseconds since the Unix epoch,
+-- ticks in nanoseconds, ids as uuid (a 16-byte blob in SQLite), JSON as text.
+
+create table meta (
+    name text not null primary key,
+    value text not null
+);
+
+create table account (
+    user_id uuid not null primary key,
+    name text not null,
+    -- The confusable skeleton of the folded name: two look-alike names share it.
+    name_key text not null,
+    -- The folded name, for searching by its start.
+    name_fold text not null,
+    password_hash text,
+    image text not null,
+    biography text not null,
+    is_operator boolean not null,
+    is_disabled boolean not null,
+    is_deleted boolean not null,
+    -- Set for accounts of an identity provider.
+    issuer text,
+    subject text,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+create unique index account_name_key on account (name_key);
+create index account_name_fold on account (name_fold);
+
+create table session (
+    session_id uuid not null primary key,
+    user_id uuid not null references account (user_id),
+    token_hash bytea not null,
+    -- The token before the last refresh, valid for a minute more.
+    previous_hash bytea,
+    previous_until bigint,
+    client_name text not null,
+    client_version text not null,
+    address text not null,
+    created_at bigint not null,
+    last_seen_at bigint not null,
+    expires_at bigint not null
+);
+create unique index session_token on session (token_hash);
+create unique index session_previous on session (previous_hash) where previous_hash is not null;
+create index session_user on session (user_id);
+
+create table room (
+    room_id uuid not null primary key,
+    type text not null,
+    name text not null,
+    topic text not null,
+    image text not null,
+    user_id uuid,
+    is_read_only boolean not null,
+    is_invite_paused boolean not null,
+    slowmode_ms bigint,
+    max_file_size_bytes bigint,
+    allowed_mime_categories text not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    deleted_at bigint
+);
+
+-- The end of a room's log. `tick` is the last message's; `active_tick` that of the last message that counts as
+-- activity, else the room's creation.
+create table room_head (
+    room_id uuid not null primary key references room (room_id),
+    epoch text not null,
+    seq bigint not null,
+    tick bigint not null,
+    active_tick bigint not null
+);
+
+create table member (
+    room_id uuid not null references room (room_id),
+    user_id uuid not null references account (user_id),
+    nickname text not null,
+    notification_type text not null,
+    last_read_at bigint,
+    last_message_at bigint,
+    mentions_cleared_at bigint,
+    timeout_until bigint,
+    is_hidden boolean not null,
+    category_id uuid,
+    created_at bigint not null,
+    primary key (room_id, user_id)
+);
+create index member_user on member (user_id, room_id);
+
+create table role (
+    role_id uuid not null primary key,
+    room_id uuid not null references room (room_id),
+    name text not null,
+    color text not null,
+    position bigint not null,
+    permissions bigint not null,
+    is_everyone boolean not null,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+create index role_room on role (room_id);
+create unique index role_everyone on role (room_id) where is_everyone;
+
+create table member_role (
+    room_id uuid not null,
+    user_id uuid not null,
+    role_id uuid not null references role (role_id),
+    primary key (room_id, user_id, role_id)
+);
+
+create table ban (
+    room_id uuid not null references room (room_id),
+    user_id uuid not null,
+    banned_by_user_id uuid,
+    reason text not null,
+    created_at bigint not null,
+    primary key (room_id, user_id)
+);
+
+create table invite (
+    invite_id text not null primary key,
+    room_id uuid not null references room (room_id),
+    user_id uuid not null,
+    expires_at bigint,
+    max_uses bigint not null,
+    uses bigint not null,
+    created_at bigint not null
+);
+create unique index invite_owner on invite (room_id, user_id);
+
+create table category (
+    category_id uuid not null primary key,
+    user_id uuid not null,
+    name text not null,
+    position bigint not null
+);
+create index category_user on category (user_id, position);
+
+-- The first results of commands that create no message.
+create table command_nonce (
+    user_id uuid not null,
+    op text not null,
+    nonce text not null,
+    result text not null,
+    created_at bigint not null,
+    primary key (user_id, op, nonce)
+);
+create index command_nonce_age on command_nonce (created_at);
+
+-- A deleted message stays as an empty row: its key is never used again and its nonce is remembered.
+create table message (
+    room_id uuid not null,
+    tick bigint not null,
+    seq bigint not null,
+    rev bigint not null,
+    body_rev bigint not null,
+    type text not null,
+    user_id uuid,
+    app_user text,
+    origin bigint not null,
+    nonce text,
+    body text not null,
+    files text,
+    mentions text,
+    reply_tick bigint,
+    link_preview text,
+    poll text,
+    is_edited boolean not null,
+    is_forward boolean not null,
+    is_pinned boolean not null,
+    updated_at bigint not null,
+    deleted_at bigint,
+    primary key (room_id, tick)
+);
+create unique index message_nonce on message (room_id, user_id, origin, nonce) where nonce is not null;
+create index message_reply on message (room_id, reply_tick, tick) where reply_tick is not null;
+
+-- One row per durable change of a room. `tick` names the message it is about; `payload` is the event of a
+-- change that is not about a message.
+create table room_log (
+    room_id uuid not null,
+    seq bigint not null,
+    tick bigint,
+    payload text,
+    created_at bigint not null,
+    primary key (room_id, seq)
+);

@@ -1,0 +1,321 @@
+//! The seam to where messages live: a room's log and its messages.
+//!
+//! A change becomes real in [`MessageStore::append`]; everything else reads.
+
+pub(crate) mod db;
+pub(crate) mod sql;
+
+use std::{fmt, pin::Pin, sync::Arc, task};
+
+use async_trait::async_trait;
+use parlour_protocol::{
+    ConnectionId, DurableEvent, InviteId, MessageType, Nonce, Patch, RoomId, RowKey, Timestamp, UserId,
+    event::{LeaveReason, RoomDelta},
+    object::{AppUser, File, Head, LinkPreview, Message, Poll},
+    operation::Order,
+};
+use tokio::sync::oneshot;
+
+/// Where a message comes from. Nonces of different origins never meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(i64)]
+pub enum Origin {
+    /// Sent by a member.
+    Live = 0,
+    /// A copy of a message of another room.
+    Forward = 1,
+    /// The note that follows such a copy.
+    ForwardNote = 2,
+    /// Posted by a job.
+    Job = 3,
+    /// Posted through a webhook.
+    Webhook = 4,
+    /// Written by the server.
+    System = 5,
+}
+
+/// One durable change of one room, to be decided and stored in one commit.
+#[derive(Debug, Clone)]
+pub struct Append {
+    /// The room.
+    pub room_id: RoomId,
+    /// The time of handling, nanoseconds since the Unix epoch. The stored tick is later when the room's last is.
+    pub now: i64,
+    /// The socket that caused it.
+    pub cause: Option<ConnectionId>,
+    /// The store's [`MessageStore::generation`] when the command was received: a change received before a failed
+    /// commit that was queued ahead of it is refused, so that a client can repeat in order.
+    pub generation: u64,
+    /// What changes.
+    pub change: RoomChange,
+}
+
+/// What changes in a room.
+#[derive(Debug, Clone)]
+pub enum RoomChange {
+    /// A new message.
+    Send(Box<NewMessage>),
+    /// A new body. Nothing is stored when it equals the present one.
+    Edit {
+        /// The message.
+        row_key: RowKey,
+        /// The stored form of the body.
+        body: String,
+        /// Its mentions.
+        mentions: Vec<String>,
+        /// The `rev` that was edited: refused when the body changed after it.
+        if_rev: Option<u32>,
+    },
+    /// The end of a message.
+    Delete {
+        /// The message.
+        row_key: RowKey,
+    },
+    /// New settings. `line` is the server's EditRoom line when the name changed.
+    UpdateRoom {
+        /// The changed settings; `updated_at` is set by the store.
+        changes: Box<RoomDelta>,
+        /// By whom.
+        by: UserId,
+    },
+    /// The end of the room: no member is left and nothing can be appended after it.
+    DeleteRoom {
+        /// By whom.
+        by: UserId,
+    },
+    /// A new member, with the server's line after it.
+    Join {
+        /// Who.
+        user_id: UserId,
+        /// The invite whose use is consumed, checked again in the commit.
+        invite_id: Option<InviteId>,
+        /// Who added them; none when they came by themselves.
+        by: Option<UserId>,
+        /// The text of the server's line.
+        line: String,
+        /// The operation's nonce, remembered in the same commit.
+        nonce: Option<Nonce>,
+    },
+    /// The end of a membership, with the server's line after it.
+    Leave {
+        /// Who.
+        user_id: UserId,
+        /// How.
+        reason: LeaveReason,
+        /// Who ended it; none when they left by themselves.
+        by: Option<UserId>,
+        /// The text of the server's line.
+        line: String,
+    },
+    /// A member's nickname or timeout.
+    UpdateMember {
+        /// Who.
+        user_id: UserId,
+        /// The name shown here.
+        nickname: Patch<String>,
+        /// Until when they may not write.
+        timeout_until: Patch<Timestamp>,
+    },
+}
+
+/// A message to be stored.
+#[derive(Debug, Clone)]
+pub struct NewMessage {
+    /// Its kind.
+    pub message_type: MessageType,
+    /// The author; none for a webhook.
+    pub user_id: Option<UserId>,
+    /// The sender that a webhook shows.
+    pub app_user: Option<AppUser>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Makes it idempotent, for ever, with room, author and origin.
+    pub nonce: Option<Nonce>,
+    /// The stored form of the body.
+    pub body: String,
+    /// Attached files.
+    pub files: Vec<File>,
+    /// Its mentions.
+    pub mentions: Vec<String>,
+    /// The message that it answers: refused when that is not a live message of the room.
+    pub reply_row_key: Option<RowKey>,
+    /// What the first link shows.
+    pub link_preview: Option<LinkPreview>,
+    /// Its poll.
+    pub poll: Option<Poll>,
+    /// A copy of a message of another room.
+    pub is_forward: bool,
+    /// The room's slowmode in ms, when it holds for this author: checked and moved in the commit.
+    pub slowmode_ms: Option<u64>,
+}
+
+/// What an append did.
+#[derive(Debug, Clone)]
+pub struct Appended {
+    /// The log entries of the commit, in order; none when nothing was stored.
+    pub entries: Vec<LogEntry>,
+    /// The present state of the message that was sent or edited; none for other changes.
+    pub message: Option<Arc<Message>>,
+    /// The `rev` that the change made, of a message.
+    pub rev: u32,
+}
+
+/// An entry of a room's log.
+#[derive(Debug, Clone)]
+pub struct LogEntry {
+    /// Its place.
+    pub seq: u64,
+    /// What happened.
+    pub event: Arc<DurableEvent>,
+}
+
+/// Why a change was not stored. Nothing was stored, but for [`AppendError::Store`].
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum AppendError {
+    /// The message named, the member named, or the message answered is absent or deleted.
+    #[error("no such {0}")]
+    NotFound(&'static str),
+    /// The nonce belongs to a message that was deleted since.
+    #[error("already sent and deleted since")]
+    DeletedSince(RowKey),
+    /// Too early after the author's last message.
+    #[error("slowmode for {retry_after_ms} ms more")]
+    Slowmode {
+        /// Time to wait, in ms.
+        retry_after_ms: u64,
+    },
+    /// The body changed after the `rev` that was edited.
+    #[error("the message was changed meanwhile")]
+    Conflict,
+    /// The room is gone, or the author is not a member any more.
+    #[error("no such room, or not a member of it")]
+    NoAccess,
+    /// The user is a member already.
+    #[error("already a member")]
+    AlreadyMember,
+    /// The invite is unknown, expired, used up or paused.
+    #[error("no such invite")]
+    InviteGone,
+    /// The user is banned from the room.
+    #[error("banned from the room")]
+    Banned,
+    /// The outcome is unknown.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A fault of the store. Whether a change was stored is unknown.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// The store is away, full, or too slow.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(Arc<str>),
+    /// The store holds what it should not hold, or refuses what it should take.
+    #[error("the store failed: {0}")]
+    Internal(Arc<str>),
+}
+
+/// A change that has its place in the room's order and waits for its commit.
+pub struct PendingAppend(oneshot::Receiver<Result<Appended, AppendError>>);
+
+impl PendingAppend {
+    pub(crate) fn new(receiver: oneshot::Receiver<Result<Appended, AppendError>>) -> Self {
+        Self(receiver)
+    }
+}
+
+impl fmt::Debug for PendingAppend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PendingAppend")
+    }
+}
+
+impl Future for PendingAppend {
+    type Output = Result<Appended, AppendError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> task::Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map(|outcome| {
+            outcome.unwrap_or_else(|_| Err(StoreError::Unavailable("the store has stopped".into()).into()))
+        })
+    }
+}
+
+/// A page of messages to read.
+#[derive(Debug, Clone)]
+pub struct ListQuery {
+    /// The room.
+    pub room_id: RoomId,
+    /// The direction.
+    pub order: Order,
+    /// Where to begin; none is the end of the direction.
+    pub from: Option<RowKey>,
+    /// Whether a message at `from` is part of the page.
+    pub inclusive: bool,
+    /// Pinned ones only.
+    pub pinned: bool,
+    /// Replies to this message only.
+    pub reply_to: Option<RowKey>,
+    /// Most messages.
+    pub limit: usize,
+}
+
+/// What a room's log holds after a position, folded as the protocol says (section 6, point 4).
+#[derive(Debug, Clone)]
+pub enum LogRead {
+    /// Entries after the position, oldest first, and the position after the last of them.
+    Entries {
+        /// Folded entries.
+        entries: Vec<LogEntry>,
+        /// The position after them: the `up_to` that was asked for.
+        seq: u64,
+    },
+    /// The position is further back than the limit, or than the log is kept.
+    OutOfReach,
+}
+
+/// Where messages live.
+#[async_trait]
+pub trait MessageStore: Send + Sync + fmt::Debug {
+    /// Gives a change its place in the room's order; waits while the queue is full. The future inside is the
+    /// outcome: when it is `Ok`, the change is durable and has been published on the bus, in the order of `seq`.
+    ///
+    /// The next `seq` is allocated without hole, the tick is above the room's last, a repeat of a nonce answers the
+    /// first message's present state without entries, and no reader ever sees `seq` n + 1 without n.
+    async fn append(&self, append: Append) -> PendingAppend;
+
+    /// Counts failed commits; see [`Append::generation`].
+    fn generation(&self) -> u64;
+
+    /// The message that a nonce stands for, if it was sent before.
+    ///
+    /// # Errors
+    /// [`AppendError::DeletedSince`] when it was deleted since, [`AppendError::Store`].
+    async fn find_nonce(
+        &self,
+        room_id: RoomId,
+        author: UserId,
+        origin: Origin,
+        nonce: &Nonce,
+    ) -> Result<Option<Message>, AppendError>;
+
+    /// The ends of rooms' logs; unknown rooms are left out.
+    async fn heads(&self, room_ids: &[RoomId]) -> Result<Vec<(RoomId, Head)>, StoreError>;
+
+    /// The log after `after` up to `up_to`, folded; out of reach beyond `max_entries` unfolded entries.
+    async fn read_log(
+        &self,
+        room_id: RoomId,
+        after: u64,
+        up_to: u64,
+        max_entries: usize,
+    ) -> Result<LogRead, StoreError>;
+
+    /// Live messages in the order of the query. Reply counts are filled in.
+    async fn list(&self, query: ListQuery) -> Result<Vec<Message>, StoreError>;
+
+    /// Live messages of the keys, newest first. Reply counts are filled in.
+    async fn get(&self, room_id: RoomId, row_keys: &[RowKey]) -> Result<Vec<Message>, StoreError>;
+
+    /// Makes a small write and reads it back: the proof that the store works.
+    async fn canary(&self) -> Result<(), StoreError>;
+}
