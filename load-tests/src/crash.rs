@@ -1,0 +1,6 @@
+//! placeholder
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Arguments {}
+pub(crate) fn run(_: &Arguments) -> anyhow::Result<()> {
+    Ok(())
+}
