@@ -24,7 +24,7 @@ web: ## Build the browser page
 	@scripts/install.sh node
 	@scripts/web.sh
 
-bench: ## Measure: the load suite on a release build (ARGS go to parlour-load)
+bench: ## Measure: the load suite on a release build (ARGS="--quick" for a minute of it)
 	@scripts/bench.sh $(ARGS)
 
 ci: ## What CI runs

@@ -3,3 +3,5 @@
 set -euo pipefail
 # shellcheck source=scripts/environment.sh
 source "$(dirname "$0")/environment.sh"
+
+cargo run --quiet --locked -p parlour-protocol --features codegen --example generate

@@ -31,23 +31,19 @@ step() {
   fi
 }
 
-rust_tests() {
-  if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --workspace --locked
-  else
-    cargo test --workspace --locked --no-fail-fast --lib --bins --tests --examples
-  fi
-}
-
-scripts/install.sh build node postgres chromium strace nextest
+scripts/install.sh build node postgres chromium strace
+rust_tests=(cargo nextest run --workspace --all-features --locked)
+if ! scripts/install.sh nextest; then
+  rust_tests=(cargo test --workspace --all-features --locked --no-fail-fast --lib --bins --tests --examples)
+fi
 
 # A missing service is a failure here; a plain `cargo test` skips its suites.
 export PARLOUR_TEST_REQUIRE_POSTGRES=1
 
 scripts/web.sh
-step "build" cargo build --workspace --bins --examples --locked
-step "Rust tests" scripts/with-postgres.sh bash -c "$(declare -f rust_tests); rust_tests"
-step "doctests" cargo test --workspace --doc --locked
+step "build" cargo build --workspace --all-features --bins --examples --locked
+step "Rust tests" scripts/with-postgres.sh "${rust_tests[@]}"
+step "doctests" cargo test --workspace --all-features --doc --locked
 step "page, unit tests" npm --prefix server/web test
 step "page, in Chromium" npm --prefix server/web run e2e
 
