@@ -60,6 +60,7 @@ install_build() {
   have cc || apt build-essential
   have git || apt git
 }
+install_shellcheck() { have shellcheck || apt shellcheck; }
 install_strace() { have strace || apt strace; }
 install_chromium() { have chromium || apt chromium fonts-dejavu-core; }
 
