@@ -49,20 +49,10 @@ impl Auditor {
     pub(crate) fn new(room_ids: impl IntoIterator<Item = String>, connections: usize) -> Self {
         let rooms: Vec<Room> = room_ids
             .into_iter()
-            .map(|id| Room {
-                id,
-                order: Vec::new(),
-                members: 0,
-                next_by_publisher: Vec::new(),
-            })
+            .map(|id| Room { id, order: Vec::new(), members: 0, next_by_publisher: Vec::new() })
             .collect();
         let positions = vec![NO_MEMBER; rooms.len() * connections];
-        Self {
-            rooms,
-            positions,
-            faults: Vec::new(),
-            fault_count: 0,
-        }
+        Self { rooms, positions, faults: Vec::new(), fault_count: 0 }
     }
 
     /// From here on the connection must get everything sent to the room.
@@ -76,35 +66,19 @@ impl Auditor {
 
     /// Checks one live delivery; `None` when it was at fault.
     #[inline]
-    pub(crate) fn deliver(
-        &mut self,
-        connection: usize,
-        frame: &[u8],
-        payload: Payload<'_>,
-    ) -> Option<Delivery> {
+    pub(crate) fn deliver(&mut self, connection: usize, frame: &[u8], payload: Payload<'_>) -> Option<Delivery> {
         let head = EventHead::of(frame);
         if let Some(head) = &head
-            && self
-                .rooms
-                .get(payload.room())
-                .is_some_and(|room| room.id.as_bytes() != head.room_id)
+            && self.rooms.get(payload.room()).is_some_and(|room| room.id.as_bytes() != head.room_id)
         {
-            self.fault(|| {
-                format!(
-                    "connection {connection}: a message of another room came under this room's id"
-                )
-            });
+            self.fault(|| format!("connection {connection}: a message of another room came under this room's id"));
             return None;
         }
         self.check(connection, payload, head.map_or(0, |head| head.seq))
     }
 
     /// Checks one entry of a catch-up page.
-    pub(crate) fn caught_up(
-        &mut self,
-        connection: usize,
-        payload: Payload<'_>,
-    ) -> Option<Delivery> {
+    pub(crate) fn caught_up(&mut self, connection: usize, payload: Payload<'_>) -> Option<Delivery> {
         self.check(connection, payload, 0)
     }
 
@@ -112,18 +86,12 @@ impl Auditor {
     fn check(&mut self, connection: usize, payload: Payload<'_>, seq: u64) -> Option<Delivery> {
         let number = payload.room();
         let slot = connection * self.rooms.len() + number;
-        let (Some(room), Some(position)) =
-            (self.rooms.get_mut(number), self.positions.get_mut(slot))
-        else {
+        let (Some(room), Some(position)) = (self.rooms.get_mut(number), self.positions.get_mut(slot)) else {
             self.fault(|| format!("connection {connection}: a message of unknown room {number}"));
             return None;
         };
         if *position == NO_MEMBER {
-            self.fault(|| {
-                format!(
-                    "connection {connection}: a message of room {number}, which it did not join"
-                )
-            });
+            self.fault(|| format!("connection {connection}: a message of room {number}, which it did not join"));
             return None;
         }
         let at = *position as usize;
@@ -134,15 +102,10 @@ impl Auditor {
             if let Some(gap) = gap {
                 self.fault(|| format!("connection {connection}, room {number}: {gap}"));
             }
-            return Some(Delivery {
-                room: number,
-                sent_at: payload.sent_at(),
-                complete,
-            });
+            return Some(Delivery { room: number, sent_at: payload.sent_at(), complete });
         }
         let entry = &mut room.order[at];
-        if &entry.identity == payload.identity() && (entry.seq == seq || entry.seq == 0 || seq == 0)
-        {
+        if &entry.identity == payload.identity() && (entry.seq == seq || entry.seq == 0 || seq == 0) {
             *position += 1;
             entry.received += 1;
             if entry.seq == 0 {
@@ -182,9 +145,7 @@ impl Auditor {
         for number in 0..self.rooms.len() {
             let (known, sent) = (self.rooms[number].order.len() as u64, sent(number));
             if self.rooms[number].members > 0 && known != sent {
-                self.fault(|| {
-                    format!("room {number}: {sent} messages sent, {known} seen by its members")
-                });
+                self.fault(|| format!("room {number}: {sent} messages sent, {known} seen by its members"));
             }
         }
         let stride = self.rooms.len();
@@ -193,11 +154,7 @@ impl Auditor {
             let known = self.rooms[number].order.len();
             if position != NO_MEMBER && position as usize != known {
                 let connection = slot / stride;
-                self.fault(|| {
-                    format!(
-                        "connection {connection}, room {number}: has {position} of {known} messages"
-                    )
-                });
+                self.fault(|| format!("connection {connection}, room {number}: has {position} of {known} messages"));
             }
         }
         if self.fault_count == 0 {
@@ -220,38 +177,21 @@ impl Room {
         }
         let expected = std::mem::replace(&mut self.next_by_publisher[publisher], sequence + 1);
         let last_seq = self.order.last().map_or(0, |entry| entry.seq);
-        self.order.push(Entry {
-            identity: *payload.identity(),
-            seq,
-            received: 1,
-        });
+        self.order.push(Entry { identity: *payload.identity(), seq, received: 1 });
         if sequence != expected {
-            return Some(format!(
-                "publisher {publisher} at {sequence} where {expected} was due"
-            ));
+            return Some(format!("publisher {publisher} at {sequence} where {expected} was due"));
         }
-        (last_seq != 0 && seq != 0 && seq != last_seq + 1)
-            .then(|| format!("seq {seq} follows seq {last_seq}"))
+        (last_seq != 0 && seq != 0 && seq != last_seq + 1).then(|| format!("seq {seq} follows seq {last_seq}"))
     }
 
     /// Why a message is not the one due at `due`, and where it would have belonged.
     fn explain(&self, due: usize, payload: Payload<'_>, seq: u64) -> (String, Option<usize>) {
-        let found = self
-            .order
-            .iter()
-            .rposition(|entry| &entry.identity == payload.identity());
-        let what = format!(
-            "publisher {} sequence {}",
-            payload.publisher(),
-            payload.sequence()
-        );
+        let found = self.order.iter().rposition(|entry| &entry.identity == payload.identity());
+        let what = format!("publisher {} sequence {}", payload.publisher(), payload.sequence());
         let text = match found {
             Some(at) if at < due => format!("{what} came again or late"),
             Some(at) if at > due => format!("{} messages missing before {what}", at - due),
-            Some(at) => format!(
-                "{what} came as seq {seq}, elsewhere as seq {}",
-                self.order[at].seq
-            ),
+            Some(at) => format!("{what} came as seq {seq}, elsewhere as seq {}", self.order[at].seq),
             None => format!("{what} came where others had another message"),
         };
         (text, found)
@@ -274,9 +214,7 @@ impl<'a> EventHead<'a> {
         let seq = digits
             .iter()
             .take_while(|byte| byte.is_ascii_digit())
-            .fold(0, |value: u64, digit| {
-                value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
-            });
+            .fold(0, |value: u64, digit| value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')));
         Some(Self { room_id, seq })
     }
 }
@@ -331,9 +269,7 @@ mod tests {
         }
         give(&mut auditor, 1, 1, 0);
         give(&mut auditor, 1, 3, 2);
-        assert!(
-            report(&mut auditor, 3).contains("1 messages missing before publisher 0 sequence 2")
-        );
+        assert!(report(&mut auditor, 3).contains("1 messages missing before publisher 0 sequence 2"));
     }
 
     #[test]
@@ -353,10 +289,7 @@ mod tests {
             give(&mut auditor, connection, 2, 2);
         }
         let report = report(&mut auditor, 3);
-        assert!(
-            report.contains("publisher 0 at 2 where 1 was due"),
-            "{report}"
-        );
+        assert!(report.contains("publisher 0 at 2 where 1 was due"), "{report}");
         assert!(report.contains("3 messages sent, 2 seen"), "{report}");
     }
 
@@ -367,14 +300,7 @@ mod tests {
             give(&mut auditor, connection, 1, 0);
             give(&mut auditor, connection, 2, 1);
         }
-        assert_eq!(
-            give(&mut auditor, 0, 2, 1),
-            Some(Delivery {
-                room: 0,
-                sent_at: 5,
-                complete: false
-            })
-        );
+        assert_eq!(give(&mut auditor, 0, 2, 1), Some(Delivery { room: 0, sent_at: 5, complete: false }));
         assert!(report(&mut auditor, 2).contains("publisher 0 at 1 where 2 was due"));
         let mut auditor = self::auditor();
         give(&mut auditor, 0, 1, 0);
@@ -420,11 +346,7 @@ mod tests {
         assert!(report(&mut auditor, 0).contains("which it did not join"));
         let mut auditor = self::auditor();
         let frame = event("00000000-0000-4000-8000-000000000000", 1, 0, 0);
-        auditor.deliver(
-            0,
-            frame.as_bytes(),
-            Payload::find(frame.as_bytes(), &mut 0).unwrap(),
-        );
+        auditor.deliver(0, frame.as_bytes(), Payload::find(frame.as_bytes(), &mut 0).unwrap());
         assert!(report(&mut auditor, 0).contains("another room"));
     }
 

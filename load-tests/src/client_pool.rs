@@ -10,9 +10,7 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::wire::{
-    Opcode, check_upgrade, close_reason, next_frame, push_client_frame, upgrade_request,
-};
+use crate::wire::{Opcode, check_upgrade, close_reason, next_frame, push_client_frame, upgrade_request};
 
 /// Loopback addresses that connections are spread over: 28,000 ports each.
 const SOURCE_ADDRESSES: usize = 16;
@@ -123,21 +121,11 @@ impl ClientPool {
     /// Opens a dropped connection again under its number.
     pub(crate) fn reopen(&mut self, number: usize) -> Result<()> {
         let mut stream = connect(self.target, number).with_context(|| {
-            format!(
-                "connection {number} to {} failed (descriptors, ports or backlog may have run out)",
-                self.target
-            )
+            format!("connection {number} to {} failed (descriptors, ports or backlog may have run out)", self.target)
         })?;
-        self.poll.registry().register(
-            &mut stream,
-            Token(number),
-            Interest::READABLE | Interest::WRITABLE,
-        )?;
+        self.poll.registry().register(&mut stream, Token(number), Interest::READABLE | Interest::WRITABLE)?;
         let connection = &mut self.connections[number];
-        *connection = Connection {
-            stream: Some(stream),
-            ..Connection::default()
-        };
+        *connection = Connection { stream: Some(stream), ..Connection::default() };
         self.queue(number, upgrade_request(&self.target.to_string()).as_bytes());
         Ok(())
     }
@@ -184,10 +172,7 @@ impl ClientPool {
                 };
                 if let Err(reason) = reading.run(connection, &mut on) {
                     *connection = Connection::default();
-                    on(Happening::Closed {
-                        connection: number,
-                        reason,
-                    });
+                    on(Happening::Closed { connection: number, reason });
                 } else if !connection.outgoing.is_empty() && !connection.dirty {
                     connection.dirty = true;
                     self.dirty.push(number);
@@ -223,11 +208,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// Reads until the socket is empty; the error is why the connection is over.
-    fn run(
-        &mut self,
-        connection: &mut Connection,
-        on: &mut impl FnMut(Happening<'_>),
-    ) -> Result<(), String> {
+    fn run(&mut self, connection: &mut Connection, on: &mut impl FnMut(Happening<'_>)) -> Result<(), String> {
         loop {
             let kept = connection.partial.len();
             let mut longer;
@@ -250,11 +231,7 @@ impl Reading<'_> {
             let emptied = whole < buffer.len();
             *self.reads += 1;
             let at = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let stamp = Stamp {
-                number: self.number,
-                read: *self.reads,
-                at,
-            };
+            let stamp = Stamp { number: self.number, read: *self.reads, at };
             let taken = frames(&buffer[..whole], stamp, connection, on)?;
             connection.partial.clear();
             connection.partial.extend_from_slice(&buffer[taken..whole]);
@@ -294,9 +271,7 @@ fn frames(
         connection.open = true;
         on(Happening::Open { connection: number });
     }
-    while let Some((frame, length)) =
-        next_frame(&bytes[taken..]).map_err(|_| "not a WebSocket frame".to_owned())?
-    {
+    while let Some((frame, length)) = next_frame(&bytes[taken..]).map_err(|_| "not a WebSocket frame".to_owned())? {
         taken += length;
         match frame.opcode {
             Opcode::Text if frame.last_fragment => on(Happening::Frame(Arrival {
@@ -306,9 +281,7 @@ fn frames(
                 read: stamp.read,
                 at: stamp.at,
             })),
-            Opcode::Ping => {
-                push_client_frame(&mut connection.outgoing, Opcode::Pong, frame.payload)
-            }
+            Opcode::Ping => push_client_frame(&mut connection.outgoing, Opcode::Pong, frame.payload),
             Opcode::Pong => {}
             Opcode::Close => {
                 let (code, reason) = close_reason(frame.payload);
@@ -323,11 +296,7 @@ fn frames(
 }
 
 fn connect(target: SocketAddr, number: usize) -> io::Result<TcpStream> {
-    let socket = Socket::new(
-        Domain::for_address(target),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )?;
+    let socket = Socket::new(Domain::for_address(target), Type::STREAM, Some(Protocol::TCP))?;
     if target.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST) {
         let last = 1 + u8::try_from(number % SOURCE_ADDRESSES).expect("a small remainder");
         socket.bind(&SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 0)).into())?;

@@ -21,11 +21,7 @@ pub(crate) fn command(id: u64, op: &str, data: &Value) -> Vec<u8> {
 
 pub(crate) fn hello(token: &str) -> Vec<u8> {
     let client = json!({"name": "parlour-load", "version": env!("CARGO_PKG_VERSION")});
-    command(
-        HELLO,
-        "session.hello",
-        &json!({"token": token, "client": client}),
-    )
+    command(HELLO, "session.hello", &json!({"token": token, "client": client}))
 }
 
 /// Where a member stands in a room's log.
@@ -35,10 +31,7 @@ pub(crate) struct Position {
     pub(crate) seq: u64,
 }
 
-pub(crate) fn subscribe<'a>(
-    id: u64,
-    rooms: impl IntoIterator<Item = (&'a str, Option<&'a Position>)>,
-) -> Vec<u8> {
+pub(crate) fn subscribe<'a>(id: u64, rooms: impl IntoIterator<Item = (&'a str, Option<&'a Position>)>) -> Vec<u8> {
     let rooms: Vec<Value> = rooms
         .into_iter()
         .map(|(room_id, since)| match since {
@@ -69,18 +62,11 @@ impl SendFrame {
         );
         let mut bytes = Vec::new();
         push_client_frame(&mut bytes, Opcode::Text, json.as_bytes());
-        let find = |needle: &[u8]| {
-            memchr::memmem::find(&bytes, needle).expect("the frame was just written")
-        };
+        let find = |needle: &[u8]| memchr::memmem::find(&bytes, needle).expect("the frame was just written");
         let id = find(br#"{"id":"#) + 6;
         let nonce = find(br#""nonce":""#) + 9;
         let payload = Slots::find(&bytes).expect("the payload was just written");
-        Self {
-            bytes,
-            id,
-            payload,
-            nonce,
-        }
+        Self { bytes, id, payload, nonce }
     }
 
     /// The frame of the publisher's message `sequence` in this room.
@@ -133,9 +119,7 @@ impl Kind {
 /// Whether a reply is an error: `{"id":7,"error":…`.
 pub(crate) fn is_error(reply: &[u8]) -> bool {
     let mut fields = reply.splitn(2, |byte| *byte == b',');
-    fields
-        .nth(1)
-        .is_some_and(|rest| rest.starts_with(br#""error""#))
+    fields.nth(1).is_some_and(|rest| rest.starts_with(br#""error""#))
 }
 
 #[cfg(test)]
@@ -155,31 +139,16 @@ mod tests {
         assert_eq!(value["data"]["nonce"], nonce(5, 42));
         assert_eq!(nonce(5, 42).len(), 36);
         let payload = Payload::find(frame.payload, &mut 0).unwrap();
-        assert_eq!(
-            (payload.room(), payload.publisher(), payload.sequence()),
-            (3, 5, 42)
-        );
+        assert_eq!((payload.room(), payload.publisher(), payload.sequence()), (3, 5, 42));
     }
 
     #[test]
     fn frames_are_told_apart_by_their_first_bytes() {
         assert_eq!(Kind::of(br#"{"id":12,"data":{}}"#), Kind::Reply(12));
-        assert_eq!(
-            Kind::of(br#"{"event":"message.created","roomId":"#),
-            Kind::Message
-        );
-        assert_eq!(
-            Kind::of(br#"{"event":"message.createdBy"#),
-            Kind::OtherEvent
-        );
-        assert_eq!(
-            Kind::of(br#"{"event":"room.catchUp","roomId":"#),
-            Kind::CatchUp
-        );
-        assert_eq!(
-            Kind::of(br#"{"event":"room.behind","roomId":"#),
-            Kind::Behind
-        );
+        assert_eq!(Kind::of(br#"{"event":"message.created","roomId":"#), Kind::Message);
+        assert_eq!(Kind::of(br#"{"event":"message.createdBy"#), Kind::OtherEvent);
+        assert_eq!(Kind::of(br#"{"event":"room.catchUp","roomId":"#), Kind::CatchUp);
+        assert_eq!(Kind::of(br#"{"event":"room.behind","roomId":"#), Kind::Behind);
         assert_eq!(Kind::of(b"[]"), Kind::Unknown);
     }
 

@@ -3,6 +3,7 @@
 mod audit;
 mod client_pool;
 mod commands;
+mod crash;
 mod measure;
 mod payload;
 mod plot;
@@ -35,6 +36,8 @@ enum Command {
     Run(suite::Arguments),
     /// Name the scenarios
     List,
+    /// Kill a server again and again under traffic, then audit what it kept and what its clients saw
+    Crash(crash::Arguments),
     /// Be the reference writer (started by `run`)
     #[command(hide = true)]
     Reference(reference::Arguments),
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
             }
             Ok(())
         }
+        Command::Crash(arguments) => crash::run(&arguments),
         Command::Reference(arguments) => reference::run(&arguments),
     };
     match result {

@@ -17,11 +17,7 @@ pub(crate) struct Mark {
 
 impl Mark {
     pub(crate) fn now(server: &mut ServerProcess) -> Result<Self> {
-        Ok(Self {
-            at: Instant::now(),
-            server_ns: server.cpu_ns()?,
-            client_ns: own_cpu_ns(),
-        })
+        Ok(Self { at: Instant::now(), server_ns: server.cpu_ns()?, client_ns: own_cpu_ns() })
     }
 }
 

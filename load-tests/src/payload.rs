@@ -59,9 +59,7 @@ impl<'a> Payload<'a> {
     }
 
     pub(crate) fn identity(self) -> &'a Identity {
-        self.0[IDENTITY]
-            .first_chunk()
-            .expect("the range is as long as the array")
+        self.0[IDENTITY].first_chunk().expect("the range is as long as the array")
     }
 }
 
@@ -102,9 +100,7 @@ pub(crate) fn write_number(slot: &mut [u8], mut value: u64) {
 
 #[inline]
 fn number(digits: &[u8]) -> u64 {
-    digits.iter().fold(0, |value, digit| {
-        value * 10 + u64::from(digit.wrapping_sub(b'0'))
-    })
+    digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit.wrapping_sub(b'0')))
 }
 
 #[cfg(test)]
@@ -146,9 +142,7 @@ mod tests {
     #[test]
     fn all_payloads_of_a_page_come_in_order() {
         let page: String = (0..5).map(|sequence| text(0, 0, sequence, 0)).collect();
-        let sequences: Vec<u64> = Payload::all(page.as_bytes())
-            .map(Payload::sequence)
-            .collect();
+        let sequences: Vec<u64> = Payload::all(page.as_bytes()).map(Payload::sequence).collect();
         assert_eq!(sequences, [0, 1, 2, 3, 4]);
     }
 }

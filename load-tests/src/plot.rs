@@ -29,10 +29,7 @@ text { fill: #e6edf3 } .quiet { fill: #9198a1 }
 </style>";
 
 pub(crate) fn draw(outcomes: &[Outcome]) -> String {
-    let judged: Vec<_> = outcomes
-        .iter()
-        .filter_map(|outcome| Some((outcome, outcome.judged()?)))
-        .collect();
+    let judged: Vec<_> = outcomes.iter().filter_map(|outcome| Some((outcome, outcome.judged()?))).collect();
     let height = TOP + judged.len() as f64 * ROW + 34.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Parlour's measured figures against their limits\">\n{STYLE}\n\
@@ -51,7 +48,8 @@ pub(crate) fn draw(outcomes: &[Outcome]) -> String {
             Mark::Met => "met",
             Mark::Missed => "missed",
         };
-        svg.push_str(&format!("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n\
+        svg.push_str(&format!(
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n\
              <rect class=\"{class}\" x=\"{LABELS}\" y=\"{}\" width=\"{:.1}\" height=\"16\" rx=\"3\"/>\n\
              <line class=\"tick\" x1=\"{aim:.1}\" x2=\"{aim:.1}\" y1=\"{}\" y2=\"{}\"/>\n\
              <text x=\"{:.1}\" y=\"{}\">{text}</text>\n",
@@ -64,7 +62,8 @@ pub(crate) fn draw(outcomes: &[Outcome]) -> String {
             y + 22.0,
             end + 8.0,
             y + 15.0,
-            aim = x(aim_share)));
+            aim = x(aim_share)
+        ));
     }
     svg.push_str(&format!("<text x=\"8\" y=\"{}\" class=\"quiet\">× = server CPU a delivery over the reference writer's; upright tick = what we aim for</text>\n</svg>\n",
         height - 10.0));
@@ -75,22 +74,10 @@ pub(crate) fn draw(outcomes: &[Outcome]) -> String {
 fn shares(bar: Bar, value: f64) -> (f64, f64, String) {
     match bar {
         Bar::Ratio { at_most, aim } => (value / at_most, aim / at_most, format!("{value:.2} ×")),
-        Bar::ServerMicros { at_most, aim } => (
-            value / at_most,
-            aim / at_most,
-            format!("{} µs", short(value)),
-        ),
-        Bar::KibPerConnection { at_most, aim } => (
-            value / at_most,
-            aim / at_most,
-            format!("{} KiB", short(value)),
-        ),
+        Bar::ServerMicros { at_most, aim } => (value / at_most, aim / at_most, format!("{} µs", short(value))),
+        Bar::KibPerConnection { at_most, aim } => (value / at_most, aim / at_most, format!("{} KiB", short(value))),
         // More is better: shown as time a send.
-        Bar::PerSecond { at_least, aim } => (
-            at_least / value.max(1.0),
-            at_least / aim,
-            format!("{}/s", short(value)),
-        ),
+        Bar::PerSecond { at_least, aim } => (at_least / value.max(1.0), at_least / aim, format!("{}/s", short(value))),
         Bar::None => (0.0, 0.0, String::new()),
     }
 }
@@ -107,12 +94,7 @@ mod tests {
 
     #[test]
     fn each_judged_scenario_gets_one_bar() {
-        let run = Measured {
-            server_us: 1.0,
-            per_second: 20_000.0,
-            kib: Some(1.5),
-            ..Measured::default()
-        };
+        let run = Measured { server_us: 1.0, per_second: 20_000.0, kib: Some(1.5), ..Measured::default() };
         let outcomes: Vec<Outcome> = scenario::all()
             .into_iter()
             .map(|scenario| Outcome {
@@ -123,10 +105,7 @@ mod tests {
             })
             .collect();
         let svg = draw(&outcomes);
-        let judged = outcomes
-            .iter()
-            .filter(|outcome| outcome.judged().is_some())
-            .count();
+        let judged = outcomes.iter().filter(|outcome| outcome.judged().is_some()).count();
         assert_eq!(svg.matches("<rect").count(), judged);
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
     }

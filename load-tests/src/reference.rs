@@ -101,27 +101,15 @@ struct Reference {
 
 impl Reference {
     fn new(arguments: &Arguments) -> Result<Self> {
-        let socket = Socket::new(
-            Domain::for_address(arguments.listen),
-            Type::STREAM,
-            Some(Protocol::TCP),
-        )?;
+        let socket = Socket::new(Domain::for_address(arguments.listen), Type::STREAM, Some(Protocol::TCP))?;
         socket.set_reuse_address(true)?;
-        socket
-            .bind(&arguments.listen.into())
-            .with_context(|| format!("{} is taken", arguments.listen))?;
+        socket.bind(&arguments.listen.into()).with_context(|| format!("{} is taken", arguments.listen))?;
         socket.listen(BACKLOG)?;
         socket.set_nonblocking(true)?;
         let mut listener = TcpListener::from_std(socket.into());
         let poll = Poll::new()?;
-        poll.registry()
-            .register(&mut listener, LISTENER, Interest::READABLE)?;
-        let journal = arguments
-            .durable
-            .as_ref()
-            .map(File::create)
-            .transpose()
-            .context("no durable file")?;
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        let journal = arguments.durable.as_ref().map(File::create).transpose().context("no durable file")?;
         Ok(Self {
             poll,
             listener,
@@ -149,11 +137,7 @@ impl Reference {
             };
             stream.set_nodelay(true)?;
             let number = self.free.pop().unwrap_or(self.connections.len());
-            self.poll.registry().register(
-                &mut stream,
-                Token(number),
-                Interest::READABLE | Interest::WRITABLE,
-            )?;
+            self.poll.registry().register(&mut stream, Token(number), Interest::READABLE | Interest::WRITABLE)?;
             let connection = Connection::new(stream);
             match self.connections.get_mut(number) {
                 Some(slot) => *slot = connection,
@@ -171,9 +155,7 @@ impl Reference {
                 return;
             }
             let mut taken = 0;
-            while let Some((input, length)) =
-                self.connections[number].next_input(&mut buffer[taken..filled])
-            {
+            while let Some((input, length)) = self.connections[number].next_input(&mut buffer[taken..filled]) {
                 taken += length;
                 match input {
                     Input::Answer(bytes) => self.reply(number, bytes),
@@ -219,10 +201,7 @@ impl Reference {
         }
         for index in std::mem::take(&mut self.dirty_rooms) {
             let room = &mut self.rooms[index];
-            let faulty = self
-                .fault
-                .filter(|_| self.sends > FAULT_AFTER)
-                .and_then(|fault| room.faulty_batch(fault));
+            let faulty = self.fault.filter(|_| self.sends > FAULT_AFTER).and_then(|fault| room.faulty_batch(fault));
             let batch = Rc::new(room.take_batch());
             let victim = room.members.last().copied().filter(|_| faulty.is_some());
             let faulty = faulty.map(Rc::new);

@@ -31,14 +31,12 @@ impl Outcome {
             value if value <= at_most => Mark::Met,
             _ => Mark::Missed,
         };
-        let middle =
-            |field: fn(&Measured) -> Option<f64>| median(self.parlour.iter().filter_map(field));
+        let middle = |field: fn(&Measured) -> Option<f64>| median(self.parlour.iter().filter_map(field));
         match self.scenario.bar {
-            Bar::Ratio { at_most, aim } => self
-                .ratio()
-                .map(|ratio| (ratio, below(ratio, at_most, aim))),
-            Bar::ServerMicros { at_most, aim } => middle(|measured| Some(measured.server_us))
-                .map(|value| (value, below(value, at_most, aim))),
+            Bar::Ratio { at_most, aim } => self.ratio().map(|ratio| (ratio, below(ratio, at_most, aim))),
+            Bar::ServerMicros { at_most, aim } => {
+                middle(|measured| Some(measured.server_us)).map(|value| (value, below(value, at_most, aim)))
+            }
             Bar::KibPerConnection { at_most, aim } => {
                 middle(|measured| measured.kib).map(|value| (value, below(value, at_most, aim)))
             }
@@ -66,11 +64,7 @@ pub(crate) fn line(scenario: &Scenario, measured: &Measured) -> String {
         short(measured.server_us)
     );
     if measured.p99_ms > 0.0 {
-        line.push_str(&format!(
-            ", p50 {} ms, p99 {} ms",
-            short(measured.p50_ms),
-            short(measured.p99_ms)
-        ));
+        line.push_str(&format!(", p50 {} ms, p99 {} ms", short(measured.p50_ms), short(measured.p99_ms)));
     }
     if let Some(kib) = measured.kib {
         line.push_str(&format!(", {} KiB a connection", short(kib)));
@@ -92,11 +86,7 @@ pub(crate) fn table(outcomes: &[Outcome]) -> String {
     for outcome in outcomes {
         let scenario = &outcome.scenario;
         // With the reference alone, its own figures are what there is to show.
-        let shown = if outcome.parlour.is_empty() {
-            &outcome.reference
-        } else {
-            &outcome.parlour
-        };
+        let shown = if outcome.parlour.is_empty() { &outcome.reference } else { &outcome.parlour };
         let cell = |field: fn(&Measured) -> Option<f64>| {
             median(shown.iter().filter_map(field)).map_or_else(String::new, short)
         };
@@ -106,26 +96,13 @@ pub(crate) fn table(outcomes: &[Outcome]) -> String {
             "| {} ({}) | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
             scenario.name,
             scenario.title,
-            median(shown.iter().map(|measured| measured.per_second))
-                .map_or_else(String::new, count),
+            median(shown.iter().map(|measured| measured.per_second)).map_or_else(String::new, count),
             cell(|measured| Some(measured.server_us)),
             reference_us.map_or_else(String::new, short),
-            outcome
-                .ratio()
-                .map_or_else(String::new, |ratio| format!("{ratio:.2}")),
+            outcome.ratio().map_or_else(String::new, |ratio| format!("{ratio:.2}")),
             bar(outcome),
-            median(
-                shown
-                    .iter()
-                    .filter_map(|measured| positive(measured.p50_ms))
-            )
-            .map_or_else(String::new, short),
-            median(
-                shown
-                    .iter()
-                    .filter_map(|measured| positive(measured.p99_ms))
-            )
-            .map_or_else(String::new, short),
+            median(shown.iter().filter_map(|measured| positive(measured.p50_ms))).map_or_else(String::new, short),
+            median(shown.iter().filter_map(|measured| positive(measured.p99_ms))).map_or_else(String::new, short),
             cell(|measured| measured.bytes.map(f64::round)),
             cell(|measured| measured.per_read),
             cell(|measured| measured.kib),
@@ -140,10 +117,7 @@ pub(crate) fn table(outcomes: &[Outcome]) -> String {
     );
     for outcome in outcomes {
         if let Some(failure) = &outcome.failure {
-            table.push_str(&format!(
-                "\n**{} failed**: {failure}\n",
-                outcome.scenario.name
-            ));
+            table.push_str(&format!("\n**{} failed**: {failure}\n", outcome.scenario.name));
         }
     }
     table
@@ -194,25 +168,10 @@ mod tests {
     use crate::scenario;
 
     fn outcome(name: &str, parlour: &[f64], reference: &[f64]) -> Outcome {
-        let measured = |values: &[f64]| {
-            values
-                .iter()
-                .map(|us| Measured {
-                    server_us: *us,
-                    ..Measured::default()
-                })
-                .collect()
-        };
-        let scenario = scenario::all()
-            .into_iter()
-            .find(|scenario| scenario.name == name)
-            .unwrap();
-        Outcome {
-            scenario,
-            reference: measured(reference),
-            parlour: measured(parlour),
-            failure: None,
-        }
+        let measured =
+            |values: &[f64]| values.iter().map(|us| Measured { server_us: *us, ..Measured::default() }).collect();
+        let scenario = scenario::all().into_iter().find(|scenario| scenario.name == name).unwrap();
+        Outcome { scenario, reference: measured(reference), parlour: measured(parlour), failure: None }
     }
 
     #[test]
@@ -229,10 +188,7 @@ mod tests {
         assert_eq!(sends.judged(), Some((14_999.0, Mark::Missed)));
         sends.parlour[0].per_second = 31_000.0;
         assert_eq!(sends.judged().unwrap().1, Mark::Aim);
-        assert_eq!(
-            outcome("catch-up", &[60.0], &[]).judged(),
-            Some((60.0, Mark::Met))
-        );
+        assert_eq!(outcome("catch-up", &[60.0], &[]).judged(), Some((60.0, Mark::Met)));
     }
 
     #[test]
@@ -241,10 +197,7 @@ mod tests {
         missed.failure = Some("parlour: one message lost".to_owned());
         let table = table(&[missed]);
         assert!(table.contains("≤ 2 × (1.3) **missed**"), "{table}");
-        assert!(
-            table.contains("**fan-out failed**: parlour: one message lost"),
-            "{table}"
-        );
+        assert!(table.contains("**fan-out failed**: parlour: one message lost"), "{table}");
     }
 
     #[test]

@@ -24,11 +24,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    pub(crate) const FULL: Self = Self {
-        warm_up: Duration::from_millis(800),
-        measure: Duration::from_secs(3),
-        silence: Duration::from_secs(15),
-    };
+    pub(crate) const FULL: Self =
+        Self { warm_up: Duration::from_millis(800), measure: Duration::from_secs(3), silence: Duration::from_secs(15) };
     pub(crate) const QUICK: Self = Self {
         warm_up: Duration::from_millis(300),
         measure: Duration::from_millis(800),
@@ -40,19 +37,9 @@ impl Pace {
 pub(crate) enum Kind {
     FanOut(fan_out::Shape),
     DurableSends(durable_sends::Shape),
-    Idle {
-        connections: usize,
-        rooms: usize,
-    },
-    CatchUp {
-        clients: usize,
-        messages: usize,
-    },
-    ReconnectStorm {
-        connections: usize,
-        rooms: usize,
-        missed: usize,
-    },
+    Idle { connections: usize, rooms: usize },
+    CatchUp { clients: usize, messages: usize },
+    ReconnectStorm { connections: usize, rooms: usize, missed: usize },
 }
 
 /// What a scenario is held to.
@@ -106,26 +93,15 @@ impl Scenario {
         matches!(self.kind, Kind::DurableSends(_))
     }
 
-    pub(crate) fn run(
-        &self,
-        server: &mut ServerProcess,
-        accounts: &Accounts,
-        pace: Pace,
-    ) -> Result<Measured> {
+    pub(crate) fn run(&self, server: &mut ServerProcess, accounts: &Accounts, pace: Pace) -> Result<Measured> {
         match self.kind {
             Kind::FanOut(shape) => fan_out::run(shape, server, accounts, pace),
             Kind::DurableSends(shape) => durable_sends::run(shape, server, accounts, pace),
-            Kind::Idle { connections, rooms } => {
-                idle::run(connections, rooms, server, accounts, pace)
+            Kind::Idle { connections, rooms } => idle::run(connections, rooms, server, accounts, pace),
+            Kind::CatchUp { clients, messages } => catch_up::run(clients, messages, server, accounts),
+            Kind::ReconnectStorm { connections, rooms, missed } => {
+                reconnect_storm::run(connections, rooms, missed, server, accounts)
             }
-            Kind::CatchUp { clients, messages } => {
-                catch_up::run(clients, messages, server, accounts)
-            }
-            Kind::ReconnectStorm {
-                connections,
-                rooms,
-                missed,
-            } => reconnect_storm::run(connections, rooms, missed, server, accounts),
         }
     }
 }
@@ -150,84 +126,39 @@ pub(crate) fn all() -> Vec<Scenario> {
         bar,
         kind: Kind::DurableSends(shape),
     };
-    let one_room = Shape {
-        rooms: 1,
-        connections: 1_000,
-        rooms_each: 1,
-        publishers: 1,
-        flow: Flow::Paced { per_second: 20.0 },
-    };
+    let one_room =
+        Shape { rooms: 1, connections: 1_000, rooms_each: 1, publishers: 1, flow: Flow::Paced { per_second: 20.0 } };
     let window = |messages, per_room| Flow::Window { messages, per_room };
     vec![
         fan_out(
             "fan-out",
             "1 room × 1,000, flat out, 32 in flight",
-            Bar::Ratio {
-                at_most: 2.0,
-                aim: 1.3,
-            },
-            Shape {
-                flow: window(32, 32),
-                ..one_room
-            },
+            Bar::Ratio { at_most: 2.0, aim: 1.3 },
+            Shape { flow: window(32, 32), ..one_room },
         ),
         fan_out(
             "fan-out-single",
             "1 room × 1,000, 1 in flight",
-            Bar::Ratio {
-                at_most: 1.6,
-                aim: 1.2,
-            },
-            Shape {
-                flow: window(1, 1),
-                ..one_room
-            },
+            Bar::Ratio { at_most: 1.6, aim: 1.2 },
+            Shape { flow: window(1, 1), ..one_room },
         ),
-        fan_out(
-            "paced",
-            "1 room × 1,000, 20 messages/s",
-            Bar::Ratio {
-                at_most: 1.6,
-                aim: 1.2,
-            },
-            one_room,
-        ),
+        fan_out("paced", "1 room × 1,000, 20 messages/s", Bar::Ratio { at_most: 1.6, aim: 1.2 }, one_room),
         fan_out(
             "rooms",
             "100 rooms × 10, 64 in flight, 1 a room",
-            Bar::Ratio {
-                at_most: 1.6,
-                aim: 1.2,
-            },
-            Shape {
-                rooms: 100,
-                publishers: 8,
-                flow: window(64, 1),
-                ..one_room
-            },
+            Bar::Ratio { at_most: 1.6, aim: 1.2 },
+            Shape { rooms: 100, publishers: 8, flow: window(64, 1), ..one_room },
         ),
         fan_out(
             "many-rooms",
             "1,000 connections in 20 of 100 rooms, 64 in flight",
-            Bar::Ratio {
-                at_most: 2.0,
-                aim: 1.4,
-            },
-            Shape {
-                rooms: 100,
-                rooms_each: 20,
-                publishers: 8,
-                flow: window(64, 64),
-                ..one_room
-            },
+            Bar::Ratio { at_most: 2.0, aim: 1.4 },
+            Shape { rooms: 100, rooms_each: 20, publishers: 8, flow: window(64, 64), ..one_room },
         ),
         fan_out(
             "chat",
             "200 rooms × 50, 200 messages/s",
-            Bar::Ratio {
-                at_most: 1.6,
-                aim: 1.25,
-            },
+            Bar::Ratio { at_most: 1.6, aim: 1.25 },
             Shape {
                 rooms: 200,
                 connections: 10_000,
@@ -241,90 +172,41 @@ pub(crate) fn all() -> Vec<Scenario> {
             title: "10,000 connections, silent",
             unit: "connection",
             units: "connections",
-            bar: Bar::KibPerConnection {
-                at_most: 4.0,
-                aim: 2.0,
-            },
-            kind: Kind::Idle {
-                connections: 10_000,
-                rooms: 200,
-            },
+            bar: Bar::KibPerConnection { at_most: 4.0, aim: 2.0 },
+            kind: Kind::Idle { connections: 10_000, rooms: 200 },
         },
-        sends(
-            "sends-1",
-            "durable sends, 1 in flight",
-            Bar::None,
-            Sends {
-                rooms: 64,
-                publishers: 1,
-                window: 1,
-            },
-        ),
+        sends("sends-1", "durable sends, 1 in flight", Bar::None, Sends { rooms: 64, publishers: 1, window: 1 }),
         sends(
             "sends-64",
             "durable sends, 64 in flight, 64 rooms",
-            Bar::PerSecond {
-                at_least: 15_000.0,
-                aim: 30_000.0,
-            },
-            Sends {
-                rooms: 64,
-                publishers: 64,
-                window: 1,
-            },
+            Bar::PerSecond { at_least: 15_000.0, aim: 30_000.0 },
+            Sends { rooms: 64, publishers: 64, window: 1 },
         ),
         sends(
             "sends-512",
             "durable sends, 512 in flight, 64 rooms",
-            Bar::PerSecond {
-                at_least: 30_000.0,
-                aim: 60_000.0,
-            },
-            Sends {
-                rooms: 64,
-                publishers: 64,
-                window: 8,
-            },
+            Bar::PerSecond { at_least: 30_000.0, aim: 60_000.0 },
+            Sends { rooms: 64, publishers: 64, window: 8 },
         ),
         sends(
             "sends-64-one-room",
             "durable sends, 64 in flight, 1 room",
-            Bar::PerSecond {
-                at_least: 15_000.0,
-                aim: 30_000.0,
-            },
-            Sends {
-                rooms: 1,
-                publishers: 64,
-                window: 1,
-            },
+            Bar::PerSecond { at_least: 15_000.0, aim: 30_000.0 },
+            Sends { rooms: 1, publishers: 64, window: 1 },
         ),
         sends(
             "sends-512-one-room",
             "durable sends, 512 in flight, 1 room",
-            Bar::PerSecond {
-                at_least: 30_000.0,
-                aim: 60_000.0,
-            },
-            Sends {
-                rooms: 1,
-                publishers: 64,
-                window: 8,
-            },
+            Bar::PerSecond { at_least: 30_000.0, aim: 60_000.0 },
+            Sends { rooms: 1, publishers: 64, window: 8 },
         ),
         Scenario {
             name: "catch-up",
             title: "1,000 clients catch up 100 messages",
             unit: "client",
             units: "clients",
-            bar: Bar::ServerMicros {
-                at_most: 150.0,
-                aim: 50.0,
-            },
-            kind: Kind::CatchUp {
-                clients: 1_000,
-                messages: 100,
-            },
+            bar: Bar::ServerMicros { at_most: 150.0, aim: 50.0 },
+            kind: Kind::CatchUp { clients: 1_000, messages: 100 },
         },
         Scenario {
             name: "storm",
@@ -332,11 +214,7 @@ pub(crate) fn all() -> Vec<Scenario> {
             unit: "client",
             units: "clients",
             bar: Bar::None,
-            kind: Kind::ReconnectStorm {
-                connections: 5_000,
-                rooms: 100,
-                missed: 10,
-            },
+            kind: Kind::ReconnectStorm { connections: 5_000, rooms: 100, missed: 10 },
         },
     ]
 }
@@ -349,11 +227,7 @@ mod tests {
     fn names_are_unique_and_every_scenario_fits_one_process() {
         let scenarios = all();
         for (index, scenario) in scenarios.iter().enumerate() {
-            assert!(
-                scenarios[..index]
-                    .iter()
-                    .all(|earlier| earlier.name != scenario.name)
-            );
+            assert!(scenarios[..index].iter().all(|earlier| earlier.name != scenario.name));
             assert!(scenario.sockets() < 19_000, "{}", scenario.name);
         }
     }

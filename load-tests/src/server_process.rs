@@ -72,21 +72,13 @@ impl ServerProcess {
     /// It ended, or did not accept connections within 20 s; the text ends with its last output.
     pub(crate) fn start(program: Program, root: Option<&Path>) -> Result<Self> {
         let folder = match root {
-            Some(root) => tempfile::Builder::new()
-                .prefix("parlour-load-")
-                .tempdir_in(root),
+            Some(root) => tempfile::Builder::new().prefix("parlour-load-").tempdir_in(root),
             None => tempfile::Builder::new().prefix("parlour-load-").tempdir(),
         }
         .context("no temporary folder")?;
         fs::write(folder.path().join("bench.toml"), LIMITS_PROFILE)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
-        let mut server = Self {
-            program,
-            address,
-            folder,
-            child: None,
-            thread_ns: HashMap::new(),
-        };
+        let mut server = Self { program, address, folder, child: None, thread_ns: HashMap::new() };
         server.launch()?;
         Ok(server)
     }
@@ -120,36 +112,20 @@ impl ServerProcess {
 
     /// Starts the process again after [`Self::kill`].
     pub(crate) fn launch(&mut self) -> Result<()> {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.log_path())?;
+        let log = File::options().create(true).append(true).open(self.log_path())?;
         let mut command = match &self.program {
             Program::Parlour { binary } => {
                 let mut command = Command::new(binary);
-                command
-                    .arg("serve")
-                    .arg("--listen")
-                    .arg(self.address.to_string());
-                command
-                    .arg("--data-dir")
-                    .arg(self.folder.path().join("data"));
-                command
-                    .arg("--config")
-                    .arg(self.folder.path().join("bench.toml"));
+                command.arg("serve").arg("--listen").arg(self.address.to_string());
+                command.arg("--data-dir").arg(self.folder.path().join("data"));
+                command.arg("--config").arg(self.folder.path().join("bench.toml"));
                 command
             }
             Program::Reference { durable, fault } => {
-                let mut command =
-                    Command::new(std::env::current_exe().context("own path unknown")?);
-                command
-                    .arg("reference")
-                    .arg("--listen")
-                    .arg(self.address.to_string());
+                let mut command = Command::new(std::env::current_exe().context("own path unknown")?);
+                command.arg("reference").arg("--listen").arg(self.address.to_string());
                 if *durable {
-                    command
-                        .arg("--durable")
-                        .arg(self.folder.path().join("reference.log"));
+                    command.arg("--durable").arg(self.folder.path().join("reference.log"));
                 }
                 if let Some(fault) = fault {
                     command.arg("--fault").arg(fault);
@@ -174,25 +150,11 @@ impl ServerProcess {
             if TcpStream::connect_timeout(&self.address, Duration::from_secs(1)).is_ok() {
                 return Ok(());
             }
-            if let Some(status) = self
-                .child
-                .as_mut()
-                .map(Child::try_wait)
-                .transpose()?
-                .flatten()
-            {
-                bail!(
-                    "the {} ended at start ({status}):\n{}",
-                    self.program.name(),
-                    self.log_tail()
-                );
+            if let Some(status) = self.child.as_mut().map(Child::try_wait).transpose()?.flatten() {
+                bail!("the {} ended at start ({status}):\n{}", self.program.name(), self.log_tail());
             }
             if Instant::now() > deadline {
-                bail!(
-                    "the {} accepts no connections after 20 s:\n{}",
-                    self.program.name(),
-                    self.log_tail()
-                );
+                bail!("the {} accepts no connections after 20 s:\n{}", self.program.name(), self.log_tail());
             }
             pause(Duration::from_millis(10));
         }
@@ -201,13 +163,10 @@ impl ServerProcess {
     /// Scheduler time of all its threads in nanoseconds since it started.
     pub(crate) fn cpu_ns(&mut self) -> Result<u64> {
         let folder = format!("/proc/{}/task", self.pid());
-        for thread in fs::read_dir(&folder)
-            .with_context(|| format!("the server is gone:\n{}", self.log_tail()))?
-        {
+        for thread in fs::read_dir(&folder).with_context(|| format!("the server is gone:\n{}", self.log_tail()))? {
             let thread = thread?;
             if let Some(time) = schedstat(&thread.path().join("schedstat")) {
-                self.thread_ns
-                    .insert(thread.file_name().to_string_lossy().into_owned(), time);
+                self.thread_ns.insert(thread.file_name().to_string_lossy().into_owned(), time);
             }
         }
         Ok(self.thread_ns.values().sum())
@@ -216,10 +175,7 @@ impl ServerProcess {
     /// Resident memory in KiB.
     pub(crate) fn resident_kib(&self) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid()))?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .context("no VmRSS in /proc")?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc")?;
         Ok(line.trim().trim_end_matches("kB").trim().parse()?)
     }
 

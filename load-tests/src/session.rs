@@ -8,9 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use crate::commands;
-use crate::wire::{
-    Opcode, check_upgrade, close_reason, http_head, next_frame, push_client_frame, upgrade_request,
-};
+use crate::wire::{Opcode, check_upgrade, close_reason, http_head, next_frame, push_client_frame, upgrade_request};
 
 const CALL_DEADLINE: Duration = Duration::from_secs(30);
 /// Commands of one [`Session::call_all`] in flight.
@@ -37,23 +35,15 @@ pub(crate) fn register(address: SocketAddr, name: &str) -> Result<Account> {
         if let Some(length) = http_head(&answer).map_err(|error| anyhow!(error))? {
             let head = String::from_utf8_lossy(&answer[..length]).into_owned();
             let body = &answer[length..];
-            let wanted =
-                crate::wire::header(&head, "content-length").and_then(|value| value.parse().ok());
+            let wanted = crate::wire::header(&head, "content-length").and_then(|value| value.parse().ok());
             if wanted.is_some_and(|wanted: usize| body.len() >= wanted) {
                 let text = String::from_utf8_lossy(body);
                 if !head.starts_with("HTTP/1.1 201") {
-                    bail!(
-                        "registering {name} was refused: {} {text}",
-                        head.lines().next().unwrap_or_default()
-                    );
+                    bail!("registering {name} was refused: {} {text}", head.lines().next().unwrap_or_default());
                 }
                 let body: Value = serde_json::from_slice(body)?;
-                let token = body["token"]
-                    .as_str()
-                    .context("no token in the reply to register")?;
-                return Ok(Account {
-                    token: token.to_owned(),
-                });
+                let token = body["token"].as_str().context("no token in the reply to register")?;
+                return Ok(Account { token: token.to_owned() });
             }
         }
         let count = stream.read(&mut chunk).context("no answer to register")?;
@@ -90,13 +80,8 @@ impl Session {
     pub(crate) fn connect(address: SocketAddr, token: &str) -> Result<Self> {
         let mut stream = dial(address)?;
         stream.write_all(upgrade_request(&address.to_string()).as_bytes())?;
-        let mut session = Self {
-            stream,
-            buffer: Vec::new(),
-            taken: 0,
-            outgoing: Vec::new(),
-            next_id: commands::SUBSCRIBE,
-        };
+        let mut session =
+            Self { stream, buffer: Vec::new(), taken: 0, outgoing: Vec::new(), next_id: commands::SUBSCRIBE };
         let head = loop {
             if let Some(length) = check_upgrade(&session.buffer).map_err(|error| anyhow!(error))? {
                 break length;
@@ -114,8 +99,7 @@ impl Session {
     pub(crate) fn queue(&mut self, op: &str, data: &Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.outgoing
-            .extend_from_slice(&commands::command(id, op, data));
+        self.outgoing.extend_from_slice(&commands::command(id, op, data));
         id
     }
 
@@ -153,9 +137,7 @@ impl Session {
                 asked += 1;
             }
             self.flush()?;
-            let text = self
-                .receive(CALL_DEADLINE)?
-                .with_context(|| format!("{op}: no reply within 30 s"))?;
+            let text = self.receive(CALL_DEADLINE)?.with_context(|| format!("{op}: no reply within 30 s"))?;
             let mut frame: Value = serde_json::from_slice(&text)?;
             let Some(id) = frame["id"].as_u64() else {
                 continue;
@@ -163,9 +145,7 @@ impl Session {
             if let Some(error) = frame.get("error") {
                 bail!("{op} failed: {error}");
             }
-            let slot = id
-                .checked_sub(first)
-                .and_then(|index| replies.get_mut(usize::try_from(index).ok()?));
+            let slot = id.checked_sub(first).and_then(|index| replies.get_mut(usize::try_from(index).ok()?));
             *slot.context("a reply to no command")? = frame["data"].take();
             answered += 1;
         }
@@ -182,11 +162,7 @@ impl Session {
             }
             if commands::is_error(&text) {
                 let reply: Value = serde_json::from_slice(&text)?;
-                bail!(
-                    "{}: {}",
-                    reply["error"]["code"].as_str().unwrap_or("?"),
-                    reply["error"]["message"]
-                );
+                bail!("{}: {}", reply["error"]["code"].as_str().unwrap_or("?"), reply["error"]["message"]);
             }
             return Ok(text);
         }
@@ -199,8 +175,7 @@ impl Session {
     pub(crate) fn receive(&mut self, wait: Duration) -> Result<Option<Vec<u8>>> {
         let deadline = Instant::now() + wait;
         loop {
-            let next = next_frame(&self.buffer[self.taken..])
-                .map_err(|_| anyhow!("not a WebSocket frame"))?;
+            let next = next_frame(&self.buffer[self.taken..]).map_err(|_| anyhow!("not a WebSocket frame"))?;
             let Some((frame, length)) = next else {
                 let left = deadline.saturating_duration_since(Instant::now());
                 if left.is_zero() || !self.fill(left)? {
@@ -228,24 +203,15 @@ impl Session {
     fn fill(&mut self, wait: Duration) -> Result<bool> {
         self.buffer.drain(..self.taken);
         self.taken = 0;
-        self.stream
-            .set_read_timeout(Some(wait.max(Duration::from_millis(1))))?;
+        self.stream.set_read_timeout(Some(wait.max(Duration::from_millis(1))))?;
         let kept = self.buffer.len();
         self.buffer.resize(kept + 64 * 1024, 0);
         let result = self.stream.read(&mut self.buffer[kept..]);
-        self.buffer
-            .truncate(kept + result.as_ref().copied().unwrap_or(0));
+        self.buffer.truncate(kept + result.as_ref().copied().unwrap_or(0));
         match result {
             Ok(0) => bail!("closed by the server"),
             Ok(_) => Ok(true),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                ) =>
-            {
-                Ok(false)
-            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(false),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
             Err(error) => Err(error.into()),
         }

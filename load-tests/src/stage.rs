@@ -39,17 +39,11 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn clear(&mut self) {
-        let (mut latency, mut reply_latency) = (
-            std::mem::take(&mut self.latency),
-            std::mem::take(&mut self.reply_latency),
-        );
+        let (mut latency, mut reply_latency) =
+            (std::mem::take(&mut self.latency), std::mem::take(&mut self.reply_latency));
         latency.clear();
         reply_latency.clear();
-        *self = Self {
-            latency,
-            reply_latency,
-            ..Self::default()
-        };
+        *self = Self { latency, reply_latency, ..Self::default() };
     }
 }
 
@@ -101,8 +95,7 @@ impl Inbox {
                 Kind::Reply(id) => self.reply(id, &arrival),
                 Kind::Behind => self.tally.behind += 1,
                 Kind::OtherEvent => {}
-                Kind::Unknown => self
-                    .fail(|| format!("not understood: {}", String::from_utf8_lossy(arrival.text))),
+                Kind::Unknown => self.fail(|| format!("not understood: {}", String::from_utf8_lossy(arrival.text))),
             },
             Happening::Open { connection } => self.opened.push(connection),
             Happening::Closed { connection, reason } => {
@@ -123,13 +116,8 @@ impl Inbox {
             self.last_read = arrival.read;
             self.tally.reads += 1;
         }
-        if let Some(delivery) = self
-            .audit
-            .deliver(arrival.connection, arrival.text, payload)
-        {
-            self.tally
-                .latency
-                .record(arrival.at.saturating_sub(delivery.sent_at));
+        if let Some(delivery) = self.audit.deliver(arrival.connection, arrival.text, payload) {
+            self.tally.latency.record(arrival.at.saturating_sub(delivery.sent_at));
             if delivery.complete {
                 self.completed.push(delivery.room);
             }
@@ -155,12 +143,7 @@ impl Inbox {
     fn reply(&mut self, id: u64, arrival: &Arrival<'_>) {
         if commands::is_error(arrival.text) {
             let text = String::from_utf8_lossy(arrival.text).into_owned();
-            return self.fail(|| {
-                format!(
-                    "connection {}: the server refused: {text}",
-                    arrival.connection
-                )
-            });
+            return self.fail(|| format!("connection {}: the server refused: {text}", arrival.connection));
         }
         match id {
             HELLO => self.greeted.push(arrival.connection),
@@ -168,14 +151,10 @@ impl Inbox {
                 self.tally.acknowledged += 1;
                 self.acknowledged.push(arrival.connection);
                 if let Some(payload) = Payload::find(arrival.text, &mut self.reply_hint) {
-                    self.tally
-                        .reply_latency
-                        .record(arrival.at.saturating_sub(payload.sent_at()));
+                    self.tally.reply_latency.record(arrival.at.saturating_sub(payload.sent_at()));
                 }
             }
-            SUBSCRIBE.. => self
-                .subscribed
-                .push((arrival.connection, arrival.text.to_vec())),
+            SUBSCRIBE.. => self.subscribed.push((arrival.connection, arrival.text.to_vec())),
             _ => {}
         }
     }
@@ -236,12 +215,7 @@ impl Stage {
             inbox: Inbox::new(audit),
             heads: vec![None; rooms.len()],
             since: vec![None; rooms.len()],
-            publishers: (0..publishers)
-                .map(|_| Publisher {
-                    next_id: FIRST_SEND,
-                    frames: Vec::new(),
-                })
-                .collect(),
+            publishers: (0..publishers).map(|_| Publisher { next_id: FIRST_SEND, frames: Vec::new() }).collect(),
             sent: vec![0; rooms.len()],
             rooms,
             clients,
@@ -284,10 +258,7 @@ impl Stage {
             bail!(failure);
         }
         for connection in self.inbox.opened.drain(..) {
-            self.pool.queue(
-                connection,
-                &commands::hello(&self.clients[connection].token),
-            );
+            self.pool.queue(connection, &commands::hello(&self.clients[connection].token));
         }
         for connection in std::mem::take(&mut self.inbox.greeted) {
             if self.clients[connection].rooms.is_empty() {
@@ -306,9 +277,7 @@ impl Stage {
     }
 
     pub(crate) fn subscribe(&mut self, connection: usize, id: u64, rooms: &[usize]) {
-        let wanted = rooms
-            .iter()
-            .map(|room| (self.rooms[*room].as_str(), self.since[*room].as_ref()));
+        let wanted = rooms.iter().map(|room| (self.rooms[*room].as_str(), self.since[*room].as_ref()));
         let frame = commands::subscribe(id, wanted);
         self.pool.queue(connection, &frame);
     }
@@ -318,27 +287,15 @@ impl Stage {
         self.ready = 0;
         self.subscribe(connection, SUBSCRIBE, rooms);
         self.until("the rooms' heads", |stage| stage.ready == 1)?;
-        let room_ids: Vec<&str> = rooms
-            .iter()
-            .map(|room| self.rooms[*room].as_str())
-            .collect();
-        let frame = commands::command(
-            SUBSCRIBE + 1,
-            "room.unsubscribe",
-            &json!({"roomIds": room_ids}),
-        );
+        let room_ids: Vec<&str> = rooms.iter().map(|room| self.rooms[*room].as_str()).collect();
+        let frame = commands::command(SUBSCRIBE + 1, "room.unsubscribe", &json!({"roomIds": room_ids}));
         self.pool.queue(connection, &frame);
         self.until("leaving the rooms", |stage| stage.ready == 2)
     }
 
     fn note_heads(&mut self, connection: usize, reply: &[u8]) -> Result<()> {
         let reply: Value = serde_json::from_slice(reply)?;
-        for (index, entry) in reply["data"]["rooms"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .enumerate()
-        {
+        for (index, entry) in reply["data"]["rooms"].as_array().into_iter().flatten().enumerate() {
             let verdict = entry["verdict"].as_str().unwrap_or_default();
             if !matches!(verdict, "live" | "exact") {
                 bail!("connection {connection}: subscribe was answered {entry}");
@@ -346,17 +303,9 @@ impl Stage {
             let room_id = entry["roomId"].as_str().unwrap_or_default();
             let asked = self.clients[connection].rooms.get(index).copied();
             let room = asked.filter(|room| self.rooms[*room] == room_id);
-            let room = room
-                .or_else(|| self.rooms.iter().position(|id| id == room_id))
-                .context("a foreign room")?;
-            let epoch = entry["epoch"]
-                .as_str()
-                .context("a subscribe reply without epoch")?
-                .to_owned();
-            self.heads[room] = Some(Position {
-                epoch,
-                seq: entry["seq"].as_u64().unwrap_or(0),
-            });
+            let room = room.or_else(|| self.rooms.iter().position(|id| id == room_id)).context("a foreign room")?;
+            let epoch = entry["epoch"].as_str().context("a subscribe reply without epoch")?.to_owned();
+            self.heads[room] = Some(Position { epoch, seq: entry["seq"].as_u64().unwrap_or(0) });
         }
         Ok(())
     }
@@ -365,11 +314,7 @@ impl Stage {
     ///
     /// # Errors
     /// No progress for 20 s, or as [`Self::turn`].
-    pub(crate) fn bring_up(
-        &mut self,
-        numbers: impl IntoIterator<Item = usize>,
-        burst: usize,
-    ) -> Result<()> {
+    pub(crate) fn bring_up(&mut self, numbers: impl IntoIterator<Item = usize>, burst: usize) -> Result<()> {
         self.ready = 0;
         let mut started = 0;
         let mut numbers = numbers.into_iter().peekable();
@@ -395,10 +340,7 @@ impl Stage {
                 progress = (Instant::now(), self.ready);
             }
             if progress.0.elapsed() > STALL {
-                bail!(
-                    "{} of {started} connections became ready, none of them in the last 20 s",
-                    self.ready
-                );
+                bail!("{} of {started} connections became ready, none of them in the last 20 s", self.ready);
             }
         }
         Ok(())
@@ -412,11 +354,9 @@ impl Stage {
             frames.resize_with(room + 1, || None);
         }
         let rooms = &self.rooms;
-        let slot = frames[room]
-            .get_or_insert_with(|| Box::new((SendFrame::new(&rooms[room], room, publisher), 0)));
+        let slot = frames[room].get_or_insert_with(|| Box::new((SendFrame::new(&rooms[room], room, publisher), 0)));
         let (frame, sequence) = &mut **slot;
-        self.pool
-            .queue(publisher, frame.fill(*next_id, *sequence, now));
+        self.pool.queue(publisher, frame.fill(*next_id, *sequence, now));
         *sequence += 1;
         *next_id += 1;
         self.sent[room] += 1;
@@ -426,11 +366,7 @@ impl Stage {
     ///
     /// # Errors
     /// `what` did not come to an end within 20 s, or as [`Self::turn`].
-    pub(crate) fn until(
-        &mut self,
-        what: &str,
-        mut done: impl FnMut(&mut Self) -> bool,
-    ) -> Result<()> {
+    pub(crate) fn until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) -> Result<()> {
         let deadline = Instant::now() + STALL;
         while !done(self) {
             self.turn(Duration::from_millis(100))?;

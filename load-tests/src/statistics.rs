@@ -13,10 +13,7 @@ pub(crate) struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self {
-            counts: vec![0; STEPS * 60],
-            total: 0,
-        }
+        Self { counts: vec![0; STEPS * 60], total: 0 }
     }
 }
 
@@ -90,16 +87,9 @@ mod tests {
         for value in 1..=100_000_u64 {
             histogram.record(value * 1_000);
         }
-        for (share, exact) in [
-            (0.5, 50_000_000.0),
-            (0.99, 99_000_000.0),
-            (1.0, 100_000_000.0),
-        ] {
+        for (share, exact) in [(0.5, 50_000_000.0), (0.99, 99_000_000.0), (1.0, 100_000_000.0)] {
             let found = histogram.quantile(share) as f64;
-            assert!(
-                (found - exact).abs() / exact < 0.02,
-                "{share}: {found} is not about {exact}"
-            );
+            assert!((found - exact).abs() / exact < 0.02, "{share}: {found} is not about {exact}");
         }
     }
 

@@ -66,31 +66,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             "{} does not exist: build the server first",
             arguments.server_bin.display()
         );
-        eprintln!(
-            "limits profile of the measured server (limits are tested apart):\n{LIMITS_PROFILE}"
-        );
+        eprintln!("limits profile of the measured server (limits are tested apart):\n{LIMITS_PROFILE}");
     }
-    let rounds = arguments
-        .rounds
-        .unwrap_or(if arguments.quick { 1 } else { 2 });
-    let pace = if arguments.quick {
-        Pace::QUICK
-    } else {
-        Pace::FULL
-    };
+    let rounds = arguments.rounds.unwrap_or(if arguments.quick { 1 } else { 2 });
+    let pace = if arguments.quick { Pace::QUICK } else { Pace::FULL };
     let started = Instant::now();
-    let mut servers = Servers {
-        arguments,
-        running: HashMap::new(),
-    };
+    let mut servers = Servers { arguments, running: HashMap::new() };
     let mut outcomes = Vec::new();
     for (number, scenario) in scenarios.iter().enumerate() {
-        let mut outcome = Outcome {
-            scenario: *scenario,
-            reference: Vec::new(),
-            parlour: Vec::new(),
-            failure: None,
-        };
+        let mut outcome = Outcome { scenario: *scenario, reference: Vec::new(), parlour: Vec::new(), failure: None };
         for round in 1..=rounds {
             for side in servers.sides(scenario) {
                 let label = format!(
@@ -112,9 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                     }
                     Err(error) => {
                         eprintln!("{label}: FAILED: {error:#}");
-                        outcome
-                            .failure
-                            .get_or_insert(format!("{}: {error:#}", side.name()));
+                        outcome.failure.get_or_insert(format!("{}: {error:#}", side.name()));
                     }
                 }
             }
@@ -124,11 +106,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     drop(servers);
     write_results(&arguments.out, &outcomes)?;
     eprintln!("{:.0} s in all", started.elapsed().as_secs_f64());
-    let failed: Vec<&str> = outcomes
-        .iter()
-        .filter(|outcome| outcome.failure.is_some())
-        .map(|outcome| outcome.scenario.name)
-        .collect();
+    let failed: Vec<&str> =
+        outcomes.iter().filter(|outcome| outcome.failure.is_some()).map(|outcome| outcome.scenario.name).collect();
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
 }
@@ -151,17 +130,14 @@ fn choose(names: &[String]) -> Result<Vec<Scenario>> {
     }
     let found = names.iter().map(|name| {
         let known = all.iter().find(|scenario| scenario.name == name);
-        known
-            .copied()
-            .with_context(|| format!("no scenario {name}; `parlour-load list` names them"))
+        known.copied().with_context(|| format!("no scenario {name}; `parlour-load list` names them"))
     });
     found.collect()
 }
 
 /// Raises the soft descriptor limit to the hard one and refuses scenarios that it cannot hold.
 fn check_descriptors(scenarios: &[Scenario]) -> Result<()> {
-    let limit = rlimit::increase_nofile_limit(u64::MAX)
-        .context("the descriptor limit could not be read")?;
+    let limit = rlimit::increase_nofile_limit(u64::MAX).context("the descriptor limit could not be read")?;
     for scenario in scenarios {
         let needed = scenario.sockets() as u64 + SPARE_DESCRIPTORS;
         if needed > limit {
@@ -187,29 +163,20 @@ impl Servers<'_> {
         let fault = self.arguments.reference_fault.clone();
         let mut sides = Vec::new();
         if !self.arguments.parlour_only {
-            sides.push(Program::Reference {
-                durable: scenario.is_durable(),
-                fault,
-            });
+            sides.push(Program::Reference { durable: scenario.is_durable(), fault });
         }
         if !self.arguments.reference_only {
-            sides.push(Program::Parlour {
-                binary: self.arguments.server_bin.clone(),
-            });
+            sides.push(Program::Parlour { binary: self.arguments.server_bin.clone() });
         }
         sides
     }
 
     fn measure(&mut self, scenario: &Scenario, program: &Program, pace: Pace) -> Result<Measured> {
-        let key = (
-            program.name(),
-            matches!(program, Program::Reference { durable: true, .. }),
-        );
+        let key = (program.name(), matches!(program, Program::Reference { durable: true, .. }));
         let (mut server, accounts) = match self.running.remove(&key) {
             Some(running) => running,
             None => {
-                let server =
-                    ServerProcess::start(program.clone(), self.arguments.data_root.as_deref())?;
+                let server = ServerProcess::start(program.clone(), self.arguments.data_root.as_deref())?;
                 let accounts = Accounts::register(server.address())?;
                 (server, accounts)
             }

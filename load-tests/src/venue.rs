@@ -35,11 +35,7 @@ impl Accounts {
             .collect();
         let mut members = in_parallel(&names, |name| register(address, name))?;
         let publishers = members.drain(..PUBLISHERS).collect();
-        Ok(Self {
-            owner,
-            publishers,
-            members,
-        })
+        Ok(Self { owner, publishers, members })
     }
 
     /// The log-in of the publisher with this number.
@@ -61,24 +57,13 @@ impl Accounts {
         rooms_of: impl Fn(usize) -> Vec<usize>,
     ) -> Result<Vec<String>> {
         let mut owner = Session::connect(address, &self.owner.token)?;
-        let names: Vec<Value> = (0..count)
-            .map(|number| json!({"name": format!("Load room {number}")}))
-            .collect();
+        let names: Vec<Value> = (0..count).map(|number| json!({"name": format!("Load room {number}")})).collect();
         let rooms = texts(&owner.call_all("room.create", &names)?, "/room/roomId")?;
-        let wanted: Vec<Value> = rooms
-            .iter()
-            .map(|room_id| json!({"roomId": room_id}))
-            .collect();
-        let invites = texts(
-            &owner.call_all("invite.create", &wanted)?,
-            "/invite/inviteId",
-        )?;
+        let wanted: Vec<Value> = rooms.iter().map(|room_id| json!({"roomId": room_id})).collect();
+        let invites = texts(&owner.call_all("invite.create", &wanted)?, "/invite/inviteId")?;
 
-        let mut joins: Vec<(&Account, BTreeSet<usize>)> = self
-            .publishers
-            .iter()
-            .map(|account| (account, (0..count).collect()))
-            .collect();
+        let mut joins: Vec<(&Account, BTreeSet<usize>)> =
+            self.publishers.iter().map(|account| (account, (0..count).collect())).collect();
         let mut by_member = vec![BTreeSet::new(); self.members.len()];
         for number in 0..receivers {
             by_member[number % self.members.len()].extend(rooms_of(number));
@@ -86,10 +71,7 @@ impl Accounts {
         joins.extend(self.members.iter().zip(by_member));
         in_parallel(&joins, |(account, rooms)| {
             let mut session = Session::connect(address, &account.token)?;
-            let joins: Vec<Value> = rooms
-                .iter()
-                .map(|room| json!({"inviteId": invites[*room]}))
-                .collect();
+            let joins: Vec<Value> = rooms.iter().map(|room| json!({"inviteId": invites[*room]})).collect();
             session.call_all("invite.join", &joins)
         })?;
         Ok(rooms)
@@ -105,10 +87,7 @@ fn texts(replies: &[Value], pointer: &str) -> Result<Vec<String>> {
 }
 
 /// Does `work` for each item on a few threads; results in the items' order.
-fn in_parallel<T: Sync, R: Send>(
-    items: &[T],
-    work: impl Fn(&T) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
     let share = items.len().div_ceil(HANDS).max(1);
     let work = &work;
     thread::scope(|scope| {
@@ -118,10 +97,7 @@ fn in_parallel<T: Sync, R: Send>(
             .collect();
         let mut results = Vec::with_capacity(items.len());
         for hand in hands {
-            results.extend(
-                hand.join()
-                    .map_err(|_| anyhow!("a preparing thread panicked"))??,
-            );
+            results.extend(hand.join().map_err(|_| anyhow!("a preparing thread panicked"))??);
         }
         Ok(results)
     })

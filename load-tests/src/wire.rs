@@ -73,20 +73,14 @@ pub(crate) fn next_frame(buffer: &[u8]) -> Result<Option<(Frame<'_>, usize)>, No
             None => return Ok(None),
         },
         127 => match rest.first_chunk::<8>() {
-            Some(bytes) => (
-                usize::try_from(u64::from_be_bytes(*bytes)).map_err(|_| NotAFrame)?,
-                10,
-            ),
+            Some(bytes) => (usize::try_from(u64::from_be_bytes(*bytes)).map_err(|_| NotAFrame)?, 10),
             None => return Ok(None),
         },
         short => (usize::from(short), 2),
     };
     let mut mask = None;
     if second & 0x80 != 0 {
-        let Some(key) = buffer
-            .get(head..)
-            .and_then(|bytes| bytes.first_chunk::<4>())
-        else {
+        let Some(key) = buffer.get(head..).and_then(|bytes| bytes.first_chunk::<4>()) else {
             return Ok(None);
         };
         mask = Some(*key);
@@ -96,15 +90,7 @@ pub(crate) fn next_frame(buffer: &[u8]) -> Result<Option<(Frame<'_>, usize)>, No
     let Some(payload) = buffer.get(head..end) else {
         return Ok(None);
     };
-    Ok(Some((
-        Frame {
-            opcode,
-            last_fragment: first & 0x80 != 0,
-            mask,
-            payload,
-        },
-        end,
-    )))
+    Ok(Some((Frame { opcode, last_fragment: first & 0x80 != 0, mask, payload }, end)))
 }
 
 /// Appends a client's frame. The masking key is zero, which is legal and leaves the payload readable.
@@ -151,10 +137,7 @@ pub(crate) fn unmask(payload: &mut [u8], key: [u8; 4]) {
 /// Code and reason of a close frame's payload; 1005 when it has none.
 pub(crate) fn close_reason(payload: &[u8]) -> (u16, String) {
     match payload {
-        [high, low, reason @ ..] => (
-            u16::from_be_bytes([*high, *low]),
-            String::from_utf8_lossy(reason).into_owned(),
-        ),
+        [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), String::from_utf8_lossy(reason).into_owned()),
         _ => (1005, String::new()),
     }
 }
@@ -172,10 +155,7 @@ pub(crate) fn upgrade_request(host: &str) -> String {
 
 /// The answer a server must give to `key` in `Sec-WebSocket-Accept`.
 pub(crate) fn accept_value(key: &str) -> String {
-    let digest = Sha1::new()
-        .chain_update(key)
-        .chain_update(HANDSHAKE_GUID)
-        .finalize();
+    let digest = Sha1::new().chain_update(key).chain_update(HANDSHAKE_GUID).finalize();
     STANDARD.encode(digest)
 }
 
@@ -218,10 +198,7 @@ mod tests {
 
     #[test]
     fn the_accept_value_is_the_one_of_rfc_6455() {
-        assert_eq!(
-            accept_value("dGhlIHNhbXBsZSBub25jZQ=="),
-            "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
-        );
+        assert_eq!(accept_value("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     }
 
     #[test]
@@ -233,10 +210,7 @@ mod tests {
             let whole = bytes.len();
             bytes.push(0x81);
             let (frame, taken) = next_frame(&bytes).unwrap().unwrap();
-            assert_eq!(
-                (frame.opcode, frame.payload.len(), taken),
-                (Opcode::Text, length, whole)
-            );
+            assert_eq!((frame.opcode, frame.payload.len(), taken), (Opcode::Text, length, whole));
             assert!(frame.last_fragment && frame.mask.is_none());
         }
     }
@@ -270,9 +244,7 @@ mod tests {
     #[test]
     fn an_upgrade_is_checked_before_it_is_believed() {
         let accept = accept_value(CLIENT_KEY);
-        let good = format!(
-            "HTTP/1.1 101 Switching Protocols\r\nsec-websocket-accept: {accept}\r\n\r\nrest"
-        );
+        let good = format!("HTTP/1.1 101 Switching Protocols\r\nsec-websocket-accept: {accept}\r\n\r\nrest");
         assert_eq!(check_upgrade(good.as_bytes()), Ok(Some(good.len() - 4)));
         assert_eq!(check_upgrade(&good.as_bytes()[..20]), Ok(None));
         assert!(check_upgrade(b"HTTP/1.1 429 Too Many Requests\r\n\r\n").is_err());
@@ -281,10 +253,7 @@ mod tests {
 
     #[test]
     fn close_frames_tell_code_and_reason() {
-        assert_eq!(
-            close_reason(&[0x11, 0x4d, b'n', b'o']),
-            (4429, "no".to_owned())
-        );
+        assert_eq!(close_reason(&[0x11, 0x4d, b'n', b'o']), (4429, "no".to_owned()));
         assert_eq!(close_reason(&[]).0, 1005);
     }
 }

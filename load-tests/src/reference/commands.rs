@@ -31,10 +31,8 @@ impl Reference {
         let (id, data) = (&command["id"], &command["data"]);
         let reply = match command["op"].as_str().unwrap_or_default() {
             "session.hello" => {
-                self.connections[number].user = data["token"]
-                    .as_str()
-                    .and_then(|token| token.parse().ok())
-                    .unwrap_or(0);
+                self.connections[number].user =
+                    data["token"].as_str().and_then(|token| token.parse().ok()).unwrap_or(0);
                 json!({"connectionId": uuid::Uuid::nil(), "heartbeatMs": 15_000, "limits": {}})
             }
             "room.create" => {
@@ -50,11 +48,7 @@ impl Reference {
 
     fn answer(&mut self, number: usize, id: &Value, data: &Value) {
         let mut frame = Vec::new();
-        push_server_frame(
-            &mut frame,
-            Opcode::Text,
-            format!(r#"{{"id":{id},"data":{data}}}"#).as_bytes(),
-        );
+        push_server_frame(&mut frame, Opcode::Text, format!(r#"{{"id":{id},"data":{data}}}"#).as_bytes());
         self.reply(number, frame);
     }
 
@@ -81,9 +75,7 @@ impl Reference {
         for wanted in data["rooms"].as_array().into_iter().flatten() {
             let room_id = wanted["roomId"].as_str().unwrap_or_default();
             let Some(index) = self.room(room_id) else {
-                verdicts.push(
-                    json!({"roomId": room_id, "verdict": "error", "error": {"code": "forbidden"}}),
-                );
+                verdicts.push(json!({"roomId": room_id, "verdict": "error", "error": {"code": "forbidden"}}));
                 continue;
             };
             let connection = &mut self.connections[number];
@@ -100,12 +92,9 @@ impl Reference {
             });
             let verdict = if page.is_some() { "exact" } else { "live" };
             verdicts.push(json!({"roomId": room_id, "sub": sub, "epoch": EPOCH, "seq": room.seq, "verdict": verdict}));
-            pages.extend(page.map(|page| {
-                (
-                    format!(r#"{{"event":"room.catchUp","roomId":"{room_id}","sub":{sub}"#),
-                    page,
-                )
-            }));
+            pages.extend(
+                page.map(|page| (format!(r#"{{"event":"room.catchUp","roomId":"{room_id}","sub":{sub}"#), page)),
+            );
         }
         self.answer(number, id, &json!({"rooms": verdicts}));
         for (start, rest) in pages {
@@ -131,10 +120,7 @@ impl Reference {
     fn send(&mut self, number: usize, send: &Send<'_>) {
         let Some(&index) = self.rooms_by_id.get(send.room_id) else {
             let mut frame = Vec::new();
-            let error = format!(
-                r#"{{"id":{},"error":{{"code":"forbidden","message":"no such room"}}}}"#,
-                send.id
-            );
+            let error = format!(r#"{{"id":{},"error":{{"code":"forbidden","message":"no such room"}}}}"#, send.id);
             push_server_frame(&mut frame, Opcode::Text, error.as_bytes());
             return self.reply(number, frame);
         };
@@ -144,12 +130,7 @@ impl Reference {
             self.dirty_rooms.push(index);
         }
         let mut message = std::mem::take(&mut self.scratch);
-        room.append(
-            self.connections[number].user,
-            send.text,
-            send.nonce,
-            &mut message,
-        );
+        room.append(self.connections[number].user, send.text, send.nonce, &mut message);
         if self.journal.is_some() {
             self.unsynced.extend_from_slice(&message);
             self.unsynced.push(b'\n');
@@ -177,21 +158,14 @@ impl<'a> Send<'a> {
     fn of(command: &'a [u8]) -> Option<Self> {
         let rest = command.strip_prefix(br#"{"id":"#)?;
         let digits = rest.iter().position(|byte| !byte.is_ascii_digit())?;
-        let id = rest[..digits]
-            .iter()
-            .fold(0, |id, digit| id * 10 + u64::from(digit - b'0'));
+        let id = rest[..digits].iter().fold(0, |id, digit| id * 10 + u64::from(digit - b'0'));
         let rest = rest[digits..].strip_prefix(br#","op":"message.send","data":{"roomId":""#)?;
         let (room_id, rest) = rest.split_first_chunk()?;
         let rest = rest.strip_prefix(br#"","message":""#)?;
         let (text, rest) = rest.split_at(memchr::memchr(b'"', rest)?);
         let rest = rest.strip_prefix(br#"","nonce":""#)?;
         let nonce = &rest[..memchr::memchr(b'"', rest)?];
-        Some(Self {
-            id,
-            room_id,
-            text,
-            nonce,
-        })
+        Some(Self { id, room_id, text, nonce })
     }
 }
 

@@ -138,9 +138,7 @@ impl Connection {
             );
             return Some((Input::Answer(answer.into_bytes()), length));
         }
-        let body: usize = header(&head, "content-length")
-            .and_then(|value| value.parse().ok())
-            .unwrap_or(0);
+        let body: usize = header(&head, "content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
         if bytes.len() < length + body {
             return None;
         }
@@ -167,10 +165,7 @@ impl Connection {
         };
         let written = stream.write(bytes).unwrap_or(0);
         if written < bytes.len() {
-            self.queue.push_back(Chunk {
-                bytes: Rc::clone(bytes),
-                written,
-            });
+            self.queue.push_back(Chunk { bytes: Rc::clone(bytes), written });
         }
     }
 
@@ -218,5 +213,6 @@ impl Connection {
 /// A plain HTTP answer with a JSON body.
 pub(super) fn http_answer(status: &str, body: &str) -> Vec<u8> {
     let length = body.len();
-    format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+    format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+        .into_bytes()
 }

@@ -26,14 +26,7 @@ pub(super) struct Room {
 
 impl Room {
     pub(super) fn new(id: [u8; 36]) -> Self {
-        Self {
-            id,
-            seq: 0,
-            members: Vec::new(),
-            batch: Vec::new(),
-            kept: VecDeque::new(),
-            page: None,
-        }
+        Self { id, seq: 0, members: Vec::new(), batch: Vec::new(), kept: VecDeque::new(), page: None }
     }
 
     pub(super) fn has_batch(&self) -> bool {
@@ -54,34 +47,19 @@ impl Room {
         let row_key = 999_999_998_227_633_539_749_999_999_u128 - u128::from(seq);
         write_all(
             message,
-            format_args!(
-                r#"","rowKey":"{row_key:030}","seq":{seq},"rev":1,"bodyRev":1,"type":"Message","#
-            ),
+            format_args!(r#"","rowKey":"{row_key:030}","seq":{seq},"rev":1,"bodyRev":1,"type":"Message","#),
         );
-        write_all(
-            message,
-            format_args!(r#""userId":"00000000-0000-4000-8000-{user:012}","message":""#),
-        );
+        write_all(message, format_args!(r#""userId":"00000000-0000-4000-8000-{user:012}","message":""#));
         message.extend_from_slice(text);
         message.extend_from_slice(br#"","nonce":""#);
         message.extend_from_slice(nonce);
-        write_all(
-            message,
-            format_args!(r#"","createdAt":"{TIME}","updatedAt":"{TIME}"}}"#),
-        );
+        write_all(message, format_args!(r#"","createdAt":"{TIME}","updatedAt":"{TIME}"}}"#));
 
-        let mut event = if self.kept.len() == KEPT {
-            self.kept.pop_front().unwrap_or_default()
-        } else {
-            Vec::new()
-        };
+        let mut event = if self.kept.len() == KEPT { self.kept.pop_front().unwrap_or_default() } else { Vec::new() };
         event.clear();
         event.extend_from_slice(br#"{"event":"message.created","roomId":""#);
         event.extend_from_slice(&self.id);
-        write_all(
-            &mut event,
-            format_args!(r#"","seq":{seq},"data":{{"message":"#),
-        );
+        write_all(&mut event, format_args!(r#"","seq":{seq},"data":{{"message":"#));
         event.extend_from_slice(message);
         event.extend_from_slice(b"}}");
         push_server_text_head(&mut self.batch, event.len());
@@ -107,10 +85,7 @@ impl Room {
             }
             page.extend_from_slice(event);
         }
-        write_all(
-            &mut page,
-            format_args!(r#"],"seq":{},"done":true}}}}"#, self.seq),
-        );
+        write_all(&mut page, format_args!(r#"],"seq":{},"done":true}}}}"#, self.seq));
         let page = Rc::new(page);
         self.page = Some((since, self.seq, Rc::clone(&page)));
         Some(page)

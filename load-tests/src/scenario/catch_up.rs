@@ -20,13 +20,7 @@ pub(crate) fn run(
     accounts: &Accounts,
 ) -> Result<Measured> {
     let flow = Flow::Paced { per_second: 1.0 };
-    let shape = Shape {
-        rooms: WAVES,
-        connections: clients,
-        rooms_each: WAVES,
-        publishers: 1,
-        flow,
-    };
+    let shape = Shape { rooms: WAVES, connections: clients, rooms_each: WAVES, publishers: 1, flow };
     let mut stage = set(shape, server, accounts)?;
     for connection in 1..=clients {
         stage.take_rooms(connection);
@@ -68,11 +62,7 @@ pub(crate) fn run(
     let tally = &stage.inbox.tally;
     measured.bytes = Some(tally.catch_up_bytes as f64 / (clients * WAVES) as f64);
     let due = (clients * WAVES * messages) as u64;
-    ensure!(
-        tally.caught_up == due,
-        "{due} messages to catch up, {} came",
-        tally.caught_up
-    );
+    ensure!(tally.caught_up == due, "{due} messages to catch up, {} came", tally.caught_up);
     stage.audit()?;
     Ok(measured)
 }

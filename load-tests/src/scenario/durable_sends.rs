@@ -22,25 +22,15 @@ pub(crate) struct Shape {
     pub(crate) window: usize,
 }
 
-pub(crate) fn run(
-    shape: Shape,
-    server: &mut ServerProcess,
-    accounts: &Accounts,
-    pace: Pace,
-) -> Result<Measured> {
+pub(crate) fn run(shape: Shape, server: &mut ServerProcess, accounts: &Accounts, pace: Pace) -> Result<Measured> {
     let rooms = accounts.open_rooms(server.address(), shape.rooms, 0, |_| Vec::new())?;
     let clients = (0..shape.publishers)
-        .map(|number| Client {
-            token: accounts.publisher(number).token.clone(),
-            rooms: Vec::new(),
-        })
+        .map(|number| Client { token: accounts.publisher(number).token.clone(), rooms: Vec::new() })
         .collect();
     let mut stage = Stage::new(server.address(), rooms, shape.publishers, clients)?;
     stage.bring_up(0..shape.publishers, CONNECT_BURST)?;
 
-    let mut next_room: Vec<usize> = (0..shape.publishers)
-        .map(|publisher| publisher % shape.rooms)
-        .collect();
+    let mut next_room: Vec<usize> = (0..shape.publishers).map(|publisher| publisher % shape.rooms).collect();
     // A lone publisher goes round the rooms; of several each keeps to its own.
     let step = if shape.publishers == 1 { 1 } else { 0 };
     let mut send = |stage: &mut Stage, publisher: usize| {
@@ -109,10 +99,7 @@ fn check_history(session: &mut Session, room_id: &str, sent: u64) -> Result<()> 
                 next.resize(publisher + 1, 0);
             }
             let (due, sequence) = (next[publisher], payload.sequence());
-            ensure!(
-                sequence == due,
-                "history of {room_id}: publisher {publisher} at {sequence} where {due} was due"
-            );
+            ensure!(sequence == due, "history of {room_id}: publisher {publisher} at {sequence} where {due} was due");
             next[publisher] += 1;
             found += 1;
         }
@@ -126,10 +113,7 @@ fn check_history(session: &mut Session, room_id: &str, sent: u64) -> Result<()> 
         }
         cursor = Some(following);
     }
-    ensure!(
-        found == sent,
-        "history of {room_id}: {sent} sends acknowledged, {found} messages listed"
-    );
+    ensure!(found == sent, "history of {room_id}: {sent} sends acknowledged, {found} messages listed");
     Ok(())
 }
 

@@ -36,18 +36,11 @@ pub(crate) enum Flow {
 impl Shape {
     pub(crate) fn rooms_of(&self, member: usize) -> Vec<usize> {
         let step = self.rooms / self.rooms_each;
-        (0..self.rooms_each)
-            .map(|index| (member + index * step) % self.rooms)
-            .collect()
+        (0..self.rooms_each).map(|index| (member + index * step) % self.rooms).collect()
     }
 }
 
-pub(crate) fn run(
-    shape: Shape,
-    server: &mut ServerProcess,
-    accounts: &Accounts,
-    pace: Pace,
-) -> Result<Measured> {
+pub(crate) fn run(shape: Shape, server: &mut ServerProcess, accounts: &Accounts, pace: Pace) -> Result<Measured> {
     let mut stage = set(shape, server, accounts)?;
     stage.bring_up(0..shape.publishers + shape.connections, CONNECT_BURST)?;
     let mut pump = Pump::new(shape);
@@ -83,23 +76,12 @@ pub(crate) fn run(
 /// Rooms and clients of a shape, not yet connected.
 pub(crate) fn set(shape: Shape, server: &ServerProcess, accounts: &Accounts) -> Result<Stage> {
     let rooms =
-        accounts.open_rooms(server.address(), shape.rooms, shape.connections, |member| {
-            shape.rooms_of(member)
-        })?;
-    let publishers = (0..shape.publishers).map(|number| Client {
-        token: accounts.publisher(number).token.clone(),
-        rooms: Vec::new(),
-    });
-    let members = (0..shape.connections).map(|number| Client {
-        token: accounts.member(number).token.clone(),
-        rooms: shape.rooms_of(number),
-    });
-    Stage::new(
-        server.address(),
-        rooms,
-        shape.publishers,
-        publishers.chain(members).collect(),
-    )
+        accounts.open_rooms(server.address(), shape.rooms, shape.connections, |member| shape.rooms_of(member))?;
+    let publishers = (0..shape.publishers)
+        .map(|number| Client { token: accounts.publisher(number).token.clone(), rooms: Vec::new() });
+    let members = (0..shape.connections)
+        .map(|number| Client { token: accounts.member(number).token.clone(), rooms: shape.rooms_of(number) });
+    Stage::new(server.address(), rooms, shape.publishers, publishers.chain(members).collect())
 }
 
 /// Decides when the next message goes where.
@@ -181,13 +163,7 @@ mod tests {
     #[test]
     fn members_are_spread_evenly() {
         let flow = Flow::Paced { per_second: 1.0 };
-        let shape = Shape {
-            rooms: 100,
-            connections: 1_000,
-            rooms_each: 20,
-            publishers: 1,
-            flow,
-        };
+        let shape = Shape { rooms: 100, connections: 1_000, rooms_each: 20, publishers: 1, flow };
         let mut members = vec![0; 100];
         for member in 0..shape.connections {
             let rooms = shape.rooms_of(member);

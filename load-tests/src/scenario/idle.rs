@@ -22,13 +22,7 @@ pub(crate) fn run(
     accounts: &Accounts,
     pace: Pace,
 ) -> Result<Measured> {
-    let shape = Shape {
-        rooms,
-        connections,
-        rooms_each: 1,
-        publishers: 0,
-        flow: Flow::Paced { per_second: 1.0 },
-    };
+    let shape = Shape { rooms, connections, rooms_each: 1, publishers: 0, flow: Flow::Paced { per_second: 1.0 } };
     let mut stage = set(shape, server, accounts)?;
     // Memory that preparing left behind would hide what connections need.
     server.restart()?;
@@ -53,10 +47,7 @@ pub(crate) fn run(
 fn rest(stage: &mut crate::stage::Stage, time: Duration) -> Result<()> {
     let end = Instant::now() + time;
     while Instant::now() < end {
-        stage.turn(
-            end.saturating_duration_since(Instant::now())
-                .min(Duration::from_millis(100)),
-        )?;
+        stage.turn(end.saturating_duration_since(Instant::now()).min(Duration::from_millis(100)))?;
     }
     Ok(())
 }

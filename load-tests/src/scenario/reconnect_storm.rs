@@ -20,13 +20,7 @@ pub(crate) fn run(
     accounts: &Accounts,
 ) -> Result<Measured> {
     let flow = Flow::Paced { per_second: 1.0 };
-    let shape = Shape {
-        rooms,
-        connections,
-        rooms_each: 1,
-        publishers: 1,
-        flow,
-    };
+    let shape = Shape { rooms, connections, rooms_each: 1, publishers: 1, flow };
     let mut stage = set(shape, server, accounts)?;
     stage.bring_up(0..=connections, CONNECT_BURST)?;
     stage.resume_from_heads();
@@ -40,9 +34,7 @@ pub(crate) fn run(
             stage.send(0, room);
         }
         let sent = stage.sent_in_all();
-        stage.until("the messages to miss", |stage| {
-            stage.inbox.tally.acknowledged == sent
-        })?;
+        stage.until("the messages to miss", |stage| stage.inbox.tally.acknowledged == sent)?;
     }
     stage.inbox.tally.clear();
     stage.inbox.caught_up.clear();
@@ -64,11 +56,7 @@ pub(crate) fn run(
     measured.p99_ms = latency.quantile_ms(0.99);
     measured.bytes = Some(stage.inbox.tally.catch_up_bytes as f64 / connections as f64);
     let due = (connections * missed) as u64;
-    ensure!(
-        stage.inbox.tally.caught_up == due,
-        "{due} messages missed, {} caught up",
-        stage.inbox.tally.caught_up
-    );
+    ensure!(stage.inbox.tally.caught_up == due, "{due} messages missed, {} caught up", stage.inbox.tally.caught_up);
 
     // And they are live again.
     for room in 0..rooms {
