@@ -1,10 +1,10 @@
 //! Why a socket is closed.
 
 macro_rules! close_codes {
-    ($($(#[$meta:meta])* $name:ident $code:literal;)*) => {
+    ($(#[doc = $doc:literal] $name:ident $code:literal;)*) => {
         /// The close codes of the protocol.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum CloseCode { $( $(#[$meta])* $name, )* }
+        pub enum CloseCode { $( #[doc = $doc] $name, )* }
 
         impl CloseCode {
             /// Every code.
@@ -13,6 +13,11 @@ macro_rules! close_codes {
             /// The number on the wire.
             pub const fn code(self) -> u16 {
                 match self { $(Self::$name => $code),* }
+            }
+
+            /// What it means, for people.
+            pub const fn description(self) -> &'static str {
+                match self { $(Self::$name => $doc),* }.trim_ascii()
             }
 
             /// The code of a number, if the protocol knows it.

@@ -44,7 +44,7 @@ pub(crate) fn from_text<'de, D: Deserializer<'de>, T>(
     deserializer.deserialize_str(TextVisitor(expected, convert, PhantomData))
 }
 
-fn check_length(text: &str, min: usize, max: usize) -> Result<(), InvalidValue> {
+pub(crate) fn check_length(text: &str, min: usize, max: usize) -> Result<(), InvalidValue> {
     if text.contains('\0') {
         return Err(InvalidValue::new("must not hold a NUL character"));
     }
@@ -303,7 +303,12 @@ impl<const MIN: i64, const MAX: i64> schemars::JsonSchema for Int<MIN, MAX> {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+        let mut schema = schemars::json_schema!({ "type": "integer", "minimum": MIN });
+        // What a JavaScript number cannot hold is no limit worth telling.
+        if MAX < 1 << 53 {
+            schema.insert("maximum".to_owned(), MAX.into());
+        }
+        schema
     }
 }
 

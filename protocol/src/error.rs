@@ -7,12 +7,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{RowKey, wire::IsEmpty};
 
 macro_rules! error_codes {
-    ($($(#[$meta:meta])* $variant:ident $text:literal $status:literal;)*) => {
+    ($(#[doc = $doc:literal] $variant:ident $text:literal $status:literal;)*) => {
         /// What went wrong. Texts are stable; a client decides by the code alone.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorCode {
-            $( $(#[$meta])* $variant, )*
+            $( #[doc = $doc] $variant, )*
             /// A code of a newer server: treat as not repeatable.
             Unknown,
         }
@@ -29,6 +29,11 @@ macro_rules! error_codes {
             /// The HTTP status of the code.
             pub const fn http_status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* Self::Unknown => 500 }
+            }
+
+            /// When it is answered, for people.
+            pub const fn description(self) -> &'static str {
+                match self { $(Self::$variant => $doc,)* Self::Unknown => "A code of a newer server." }.trim_ascii()
             }
 
             fn parse(text: &str) -> Self {

@@ -614,19 +614,20 @@ impl schemars::JsonSchema for CatchUpEntry {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let room_id = generator.subschema_for::<RoomId>();
         let events: Vec<_> = DurableEvent::schemas(generator)
             .into_iter()
             .map(|(name, data)| {
                 schemars::json_schema!({
                     "type": "object",
                     "properties": {
-                        "event": { "const": name }, "roomId": { "type": "string", "format": "uuid" },
-                        "seq": { "type": "integer" }, "data": data
+                        "event": { "const": name }, "roomId": room_id, "seq": { "type": "integer" },
+                        "data": data
                     },
                     "required": ["event", "roomId", "seq", "data"]
                 })
             })
             .collect();
-        schemars::json_schema!({ "oneOf": events })
+        schemars::json_schema!({ "description": "A durable event.", "oneOf": events })
     }
 }

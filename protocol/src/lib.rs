@@ -18,8 +18,11 @@ mod permissions;
 mod row_key;
 mod timestamp;
 
+pub mod account;
 pub mod close;
 pub mod codec;
+#[cfg(feature = "codegen")]
+pub mod codegen;
 pub mod event;
 pub mod frame;
 pub mod limits;

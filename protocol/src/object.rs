@@ -5,8 +5,8 @@ mod people;
 mod room;
 
 pub use message::{
-    AppUser, File, LinkPreview, LinkPreviewVideo, Message, MessageChange, MessageDelta, Mine, Poll, PollOption,
-    PollTally, Reaction, ThreadSummary,
+    AppUser, File, LinkPreview, LinkPreviewVideo, Message, MessageAppUser, MessageChange, MessageDelta, Mine, Poll,
+    PollOption, PollTally, Reaction, ThreadSummary,
 };
 pub use people::{
     Friend, FriendRequest, FriendRequestDirection, PresenceStatus, PushSubscription, Session, SessionClient, Status,
@@ -28,14 +28,14 @@ object! {
 }
 
 macro_rules! list_object {
-    ($( $(#[$meta:meta])* $name:ident { $( $(#[$field_meta:meta])* $field:ident : $type:ty ),* $(,)? } )*) => { $(
+    ($( $(#[$meta:meta])* $name:ident $schema:literal { $( $(#[$field_meta:meta])* $field:ident : $type:ty ),* $(,)? } )*) => { $(
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "codegen", derive(schemars::JsonSchema))]
-        #[serde(rename_all = "camelCase")]
+        #[cfg_attr(feature = "codegen", derive(schemars::JsonSchema), schemars(rename = $schema))]
+        #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
         pub struct $name<T> {
             $( $(#[$field_meta])*
-                #[serde(default = "Default::default", skip_serializing_if = "IsEmpty::is_empty")]
+                #[serde(default, skip_serializing_if = "IsEmpty::is_empty")]
                 pub $field: $type, )*
         }
     )* };
@@ -43,7 +43,7 @@ macro_rules! list_object {
 
 list_object! {
     /// A page of a list.
-    Page {
+    Page "Page_for_{T}" {
         /// The items of this page; fewer than `limit`, none included, says nothing about the end.
         items: Vec<T>,
         /// Where the next page begins.
@@ -53,7 +53,7 @@ list_object! {
     }
 
     /// A page of a search.
-    OffsetPage {
+    OffsetPage "OffsetPage_for_{T}" {
         /// The items of this page.
         items: Vec<T>,
         /// Whether there is a next page.
@@ -63,7 +63,7 @@ list_object! {
     }
 
     /// All items of a short list.
-    Items {
+    Items "Items_for_{T}" {
         /// The items.
         items: Vec<T>,
     }

@@ -128,14 +128,30 @@ macro_rules! operations {
             }
         )*
 
-        /// Schemas of every command's data and reply, by operation.
+        /// Every operation with the schemas of its data and its reply.
         #[cfg(feature = "codegen")]
-        pub(crate) fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<(&'static str, Class, schemars::Schema, schemars::Schema)> {
-            vec![$( ($name, Class::$class, generator.subschema_for::<$variant>(), generator.subschema_for::<$reply>()), )*]
+        pub(crate) fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<OperationSchema> {
+            vec![$( OperationSchema {
+                name: $name,
+                class: Class::$class,
+                transport: Transport::$transport,
+                data: generator.subschema_for::<$variant>(),
+                reply: generator.subschema_for::<$reply>(),
+            }, )*]
         }
     };
     (@nonce $self:ident nonce) => { $self.nonce.as_ref() };
     (@nonce $self:ident) => { None };
+}
+
+/// An operation, for documents that are made from the types.
+#[cfg(feature = "codegen")]
+pub(crate) struct OperationSchema {
+    pub(crate) name: &'static str,
+    pub(crate) class: Class,
+    pub(crate) transport: Transport,
+    pub(crate) data: schemars::Schema,
+    pub(crate) reply: schemars::Schema,
 }
 
 fn unknown_operation(name: &str) -> ProtocolError {
@@ -285,7 +301,7 @@ distinct_by! {
 }
 
 object! {
-    /// An operation on one message.
+    /// A number.
     pub struct CountReply {
         ;
         /// How many.

@@ -108,6 +108,22 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {
     }
 }
 
+#[cfg(feature = "codegen")]
+impl<T: schemars::JsonSchema> schemars::JsonSchema for Patch<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Patch_for_{}", T::schema_name()).into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let value = generator.subschema_for::<T>();
+        schemars::json_schema!({ "anyOf": [value, { "type": "null" }], "x-clearable": true })
+    }
+}
+
 /// A reply that is an object, or `{}` when there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Maybe<T>(pub Option<T>);
@@ -131,6 +147,18 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Maybe<T> {
     }
 }
 
+#[cfg(feature = "codegen")]
+impl<T: schemars::JsonSchema> schemars::JsonSchema for Maybe<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Maybe_for_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let value = generator.subschema_for::<T>();
+        schemars::json_schema!({ "anyOf": [value, { "type": "object", "maxProperties": 0 }] })
+    }
+}
+
 /// Defines wire objects. Fields before `;` are always written and required; those after it are left out
 /// when empty and default when absent.
 macro_rules! object {
@@ -138,10 +166,10 @@ macro_rules! object {
         $( $(#[$required_meta:meta])* $required:ident : $required_type:ty ),* $(,)?
         $(; $( $(#[$optional_meta:meta])* $optional:ident : $optional_type:ty ),* $(,)? )?
     } )*) => { $(
-        $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
         #[cfg_attr(feature = "codegen", derive(::schemars::JsonSchema))]
         #[serde(rename_all = "camelCase")]
+        $(#[$meta])*
         pub struct $name {
             $( $(#[$required_meta])* pub $required: $required_type, )*
             $($( $(#[$optional_meta])*

@@ -29,7 +29,7 @@ object! {
         /// The author; none for Webhook.
         user_id: Option<UserId>,
         /// The sender that a webhook shows.
-        app_user: Option<AppUser>,
+        app_user: Option<MessageAppUser>,
         /// Sanitised HTML for Message and Webhook, plain text otherwise.
         message: String,
         /// Attached files.
@@ -67,11 +67,21 @@ object! {
         option_id: Option<OptionId>,
     }
 
-    /// The sender of a webhook's message.
+    /// The sender of a webhook's message, as that call showed it.
+    pub struct MessageAppUser {
+        /// Its id.
+        id: AppUserId,
+        ;
+        /// The name shown.
+        name: String,
+        /// The image shown.
+        image: String,
+    }
+
+    /// The sender that a webhook stands for.
     pub struct AppUser {
         /// Its id.
-        #[serde(alias = "appUserId")]
-        id: AppUserId,
+        app_user_id: AppUserId,
         ;
         /// The name shown.
         name: String,

@@ -31,6 +31,7 @@ object! {
     }
 
     /// `friend.request`: by id or by name.
+    #[cfg_attr(feature = "codegen", schemars(rename = "FriendRequestCreate"))]
     pub struct FriendRequest {
         ;
         /// Whom.
