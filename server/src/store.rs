@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use parlour_protocol::{
     ConnectionId, DurableEvent, InviteId, MessageType, Nonce, Patch, RoomId, RowKey, Timestamp, UserId,
     event::{LeaveReason, RoomDelta},
-    object::{AppUser, File, Head, LinkPreview, Message, Poll},
+    object::{File, Head, LinkPreview, Message, MessageAppUser, Poll},
     operation::Order,
 };
 use tokio::sync::oneshot;
@@ -126,7 +126,7 @@ pub struct NewMessage {
     /// The author; none for a webhook.
     pub user_id: Option<UserId>,
     /// The sender that a webhook shows.
-    pub app_user: Option<AppUser>,
+    pub app_user: Option<MessageAppUser>,
     /// Where it comes from.
     pub origin: Origin,
     /// Makes it idempotent, for ever, with room, author and origin.
