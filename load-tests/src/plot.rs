@@ -8,11 +8,13 @@ use crate::suite::Outcome;
 const WIDTH: f64 = 860.0;
 const ROW: f64 = 30.0;
 const TOP: f64 = 56.0;
-const LABELS: f64 = 330.0;
+const LABELS: f64 = 350.0;
 /// Where a figure that just meets its limit ends.
-const LIMIT: f64 = 620.0;
+const LIMIT: f64 = 630.0;
 /// Bars are cut here, however far a limit is missed.
 const END: f64 = 770.0;
+/// Right edge of the figures.
+const FIGURES: f64 = WIDTH - 8.0;
 
 const STYLE: &str = "\
 <style>
@@ -52,7 +54,7 @@ pub(crate) fn draw(outcomes: &[Outcome]) -> String {
             "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n\
              <rect class=\"{class}\" x=\"{LABELS}\" y=\"{}\" width=\"{:.1}\" height=\"16\" rx=\"3\"/>\n\
              <line class=\"tick\" x1=\"{aim:.1}\" x2=\"{aim:.1}\" y1=\"{}\" y2=\"{}\"/>\n\
-             <text x=\"{:.1}\" y=\"{}\">{text}</text>\n",
+             <text x=\"{FIGURES}\" y=\"{}\" text-anchor=\"end\">{text}</text>\n",
             LABELS - 10.0,
             y + 15.0,
             escape(outcome.scenario.title),
@@ -60,7 +62,6 @@ pub(crate) fn draw(outcomes: &[Outcome]) -> String {
             (end - LABELS).max(1.0),
             y,
             y + 22.0,
-            end + 8.0,
             y + 15.0,
             aim = x(aim_share)
         ));

@@ -7,8 +7,8 @@ use anyhow::Result;
 use super::Pace;
 use super::fan_out::{Flow, Shape, set};
 use crate::measure::{Mark, Measured};
-use crate::server_process::ServerProcess;
-use crate::stage::CONNECT_BURST;
+use crate::server_process::{Program, ServerProcess};
+use crate::stage::{CONNECT_BURST, Stage};
 use crate::venue::Accounts;
 
 /// Connections that are up before memory is first read, so that what a server sets up once is not counted.
@@ -37,14 +37,19 @@ pub(crate) fn run(
     let kib = server.resident_kib()?.saturating_sub(before_kib);
     measured.kib = Some(kib as f64 / more as f64);
 
+    let silence = match server.program() {
+        Program::Parlour { .. } => pace.silence,
+        // It never speaks first: nothing to wait for.
+        Program::Reference { .. } => pace.silence.min(SETTLE),
+    };
     let silent = Mark::now(server)?;
-    rest(&mut stage, pace.silence)?;
+    rest(&mut stage, silence)?;
     measured.silent_ms = Some(Measured::server_ms_per_second(silent, Mark::now(server)?));
     Ok(measured)
 }
 
 /// Answers pings and nothing else.
-fn rest(stage: &mut crate::stage::Stage, time: Duration) -> Result<()> {
+fn rest(stage: &mut Stage, time: Duration) -> Result<()> {
     let end = Instant::now() + time;
     while Instant::now() < end {
         stage.turn(end.saturating_duration_since(Instant::now()).min(Duration::from_millis(100)))?;
