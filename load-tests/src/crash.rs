@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     eprintln!("crash test: {} rounds, seed {seed}", arguments.rounds);
     let program = Program::Parlour { binary: arguments.server_bin.clone() };
     let mut server = ServerProcess::start(program, arguments.data_root.as_deref())?;
-    let accounts = Accounts::register(server.address())?;
+    let accounts = Accounts::register(server.address(), arguments.writers, arguments.readers)?;
     let all_rooms = |_| (0..arguments.rooms).collect();
     let rooms = accounts.open_rooms(server.address(), arguments.rooms, arguments.readers, all_rooms)?;
     let scene = Scene {

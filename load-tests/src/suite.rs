@@ -15,6 +15,9 @@ use crate::{plot, report};
 
 /// Descriptors beside the sockets: epoll, logs, the setup's own connections; a server's database.
 const SPARE_DESCRIPTORS: u64 = 300;
+/// Log-ins that senders share, and receivers.
+const PUBLISHERS: usize = 8;
+const MEMBERS: usize = 24;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Arguments {
@@ -177,7 +180,7 @@ impl Servers<'_> {
             Some(running) => running,
             None => {
                 let server = ServerProcess::start(program.clone(), self.arguments.data_root.as_deref())?;
-                let accounts = Accounts::register(server.address())?;
+                let accounts = Accounts::register(server.address(), PUBLISHERS, MEMBERS)?;
                 (server, accounts)
             }
         };

@@ -10,10 +10,6 @@ use serde_json::{Value, json};
 
 use crate::session::{Account, Session, register};
 
-/// Log-ins of senders: 64 publishers share them. Senders get events that others do not.
-const PUBLISHERS: usize = 8;
-/// Log-ins of receivers: password hashing is slow on purpose, so connections share them.
-const MEMBERS: usize = 24;
 /// Threads that prepare in parallel.
 const HANDS: usize = 4;
 
@@ -25,17 +21,18 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// Registers them all.
-    pub(crate) fn register(address: SocketAddr) -> Result<Self> {
+    /// Registers `publishers` log-ins for senders, who get events that others do not, and `members`
+    /// for receivers. Password hashing is slow on purpose, so connections share them.
+    pub(crate) fn register(address: SocketAddr, publishers: usize, members: usize) -> Result<Self> {
         // The first account is the operator; it must be there before the rest.
         let owner = register(address, "Load owner")?;
-        let names: Vec<String> = (0..PUBLISHERS)
+        let names: Vec<String> = (0..publishers)
             .map(|number| format!("Load sender {number}"))
-            .chain((0..MEMBERS).map(|number| format!("Load reader {number}")))
+            .chain((0..members).map(|number| format!("Load reader {number}")))
             .collect();
-        let mut members = in_parallel(&names, |name| register(address, name))?;
-        let publishers = members.drain(..PUBLISHERS).collect();
-        Ok(Self { owner, publishers, members })
+        let mut accounts = in_parallel(&names, |name| register(address, name))?;
+        let publishers = accounts.drain(..publishers).collect();
+        Ok(Self { owner, publishers, members: accounts })
     }
 
     /// The log-in of the publisher with this number.
