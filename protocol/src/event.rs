@@ -553,6 +553,28 @@ impl Serialize for Event {
     }
 }
 
+/// The frame of a durable event that is kept elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub struct DurableFrame<'a> {
+    /// The room.
+    pub room_id: RoomId,
+    /// Its place in the room's log.
+    pub seq: u64,
+    /// What happened.
+    pub event: &'a DurableEvent,
+}
+
+impl Serialize for DurableFrame<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(4))?;
+        map.serialize_entry("event", self.event.name())?;
+        map.serialize_entry("roomId", &self.room_id)?;
+        map.serialize_entry("seq", &self.seq)?;
+        self.event.serialize_data(&mut map)?;
+        map.end()
+    }
+}
+
 /// The parts of an event frame before its data is understood.
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -35,10 +35,7 @@ pub(crate) struct ServeLimits {
 
 impl Default for ServeLimits {
     fn default() -> Self {
-        Self {
-            http_connections: 16_384,
-            drain: Duration::from_secs(8),
-        }
+        Self { http_connections: 16_384, drain: Duration::from_secs(8) }
     }
 }
 
@@ -58,12 +55,7 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 /// Serves `router` until `shutdown`, then finishes what is in flight within the drain deadline.
 ///
 /// Handlers find the peer in `ConnectInfo<SocketAddr>`.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    router: Router,
-    limits: ServeLimits,
-    shutdown: CancellationToken,
-) {
+pub(crate) async fn serve(listener: TcpListener, router: Router, limits: ServeLimits, shutdown: CancellationToken) {
     let tasks = TaskTracker::new();
     let slots = Arc::new(Semaphore::new(limits.http_connections));
     while let Some((stream, peer, slot)) = accept(&listener, &slots, &shutdown).await {

@@ -6,6 +6,8 @@
 use std::{borrow::Cow, cell::RefCell, str};
 
 use bytes::{Bytes, BytesMut};
+use parlour_protocol::codec::Codec;
+use serde::Serialize;
 
 const CONTINUATION: u8 = 0x0;
 const TEXT: u8 = 0x1;
@@ -113,11 +115,7 @@ struct Header {
 impl Decoder {
     /// A decoder for messages of `kind` of at most `limit` bytes.
     pub(crate) fn new(kind: DataKind, limit: usize) -> Self {
-        Self {
-            kind,
-            limit,
-            fragments: None,
-        }
+        Self { kind, limit, fragments: None }
     }
 
     /// Sets the longest message, fragments together, in bytes.
@@ -208,13 +206,7 @@ impl Decoder {
         let Some(mask) = input.get(len..len + 4) else {
             return Ok(None);
         };
-        Ok(Some(Header {
-            last,
-            opcode,
-            len: len + 4,
-            payload,
-            mask: array(mask),
-        }))
+        Ok(Some(Header { last, opcode, len: len + 4, payload, mask: array(mask) }))
     }
 
     fn data<'a>(&mut self, header: &Header, payload: &'a [u8]) -> Result<Frame<'a>, FrameError> {
@@ -224,12 +216,8 @@ impl Decoder {
             }
             return Ok(Frame::Message(Cow::Borrowed(payload)));
         }
-        let mut fragments = self.fragments.take().unwrap_or_else(|| {
-            Box::new(Fragments {
-                data: Vec::new(),
-                checked: 0,
-            })
-        });
+        let mut fragments =
+            self.fragments.take().unwrap_or_else(|| Box::new(Fragments { data: Vec::new(), checked: 0 }));
         fragments.data.extend_from_slice(payload);
         if self.kind == DataKind::Text {
             fragments.check_utf8(header.last)?;
@@ -299,10 +287,7 @@ pub(crate) fn message(kind: DataKind, payload: &[u8]) -> Bytes {
 ///
 /// # Errors
 /// Whatever `write` fails with.
-pub(crate) fn message_with<E>(
-    kind: DataKind,
-    write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-) -> Result<Bytes, E> {
+pub(crate) fn message_with<E>(kind: DataKind, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<Bytes, E> {
     thread_local! {
         static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
@@ -322,6 +307,27 @@ pub(crate) fn message_with<E>(
         SCRATCH.set(scratch);
     }
     Ok(frame)
+}
+
+/// The kind of data frame that carries a codec.
+pub(crate) const fn data_kind(codec: Codec) -> DataKind {
+    match codec {
+        Codec::Json => DataKind::Text,
+        Codec::MessagePack => DataKind::Binary,
+    }
+}
+
+/// A finished frame of the protocol.
+///
+/// # Panics
+/// Never: the protocol's frames have text keys and no floats.
+pub(crate) fn encode<T: Serialize + ?Sized>(codec: Codec, frame: &T) -> Bytes {
+    match codec {
+        Codec::Json => message_with(DataKind::Text, |buffer| serde_json::to_writer(buffer, frame))
+            .expect("a frame of the protocol encodes"),
+        Codec::MessagePack => message_with(DataKind::Binary, |buffer| rmp_serde::encode::write_named(buffer, frame))
+            .expect("a frame of the protocol encodes"),
+    }
 }
 
 /// The payload of a frame made here.

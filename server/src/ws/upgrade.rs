@@ -12,10 +12,9 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
+use parlour_protocol::codec::Codec;
 use sha1::{Digest, Sha1};
 use tokio::net::TcpStream;
-
-use super::Encoding;
 
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
@@ -40,12 +39,8 @@ impl IntoResponse for Rejection {
         let body = serde_json::json!({"code": code, "message": self.to_string()});
         let mut response = (status, axum::Json(body)).into_response();
         if self == Self::Version {
-            response
-                .headers_mut()
-                .insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-            response
-                .headers_mut()
-                .insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+            response.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+            response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("websocket"));
         }
         response
     }
@@ -54,8 +49,8 @@ impl IntoResponse for Rejection {
 /// A request that has passed the checks.
 #[derive(Debug)]
 pub(crate) struct Handshake {
-    /// The negotiated encoding.
-    pub(crate) encoding: Encoding,
+    /// The negotiated codec.
+    pub(crate) codec: Codec,
     /// The peer's address as the listener saw it.
     pub(crate) peer: Option<SocketAddr>,
     accept: HeaderValue,
@@ -90,9 +85,7 @@ impl Handshake {
         if request.method() != Method::GET || request.version() < Version::HTTP_11 {
             return Err(Rejection::NotWebSocket("use GET over HTTP/1.1"));
         }
-        if !has_token(headers, header::CONNECTION, "upgrade")
-            || !has_token(headers, header::UPGRADE, "websocket")
-        {
+        if !has_token(headers, header::CONNECTION, "upgrade") || !has_token(headers, header::UPGRADE, "websocket") {
             return Err(Rejection::NotWebSocket("the upgrade headers are missing"));
         }
         if headers.get(header::SEC_WEBSOCKET_VERSION).is_none_or(|version| version != "13") {
@@ -102,18 +95,9 @@ impl Handshake {
             .get(header::SEC_WEBSOCKET_KEY)
             .and_then(accept_key)
             .ok_or(Rejection::NotWebSocket("the key is missing or malformed"))?;
-        let (encoding, subprotocol) = choose_subprotocol(headers)?;
-        let peer = request
-            .extensions()
-            .get::<ConnectInfo<SocketAddr>>()
-            .map(|ConnectInfo(peer)| *peer);
-        Ok(Self {
-            encoding,
-            peer,
-            accept,
-            subprotocol,
-            upgrade: hyper::upgrade::on(request),
-        })
+        let (codec, subprotocol) = choose_subprotocol(headers)?;
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
+        Ok(Self { codec, peer, accept, subprotocol, upgrade: hyper::upgrade::on(request) })
     }
 
     /// The 101 that completes the handshake.
@@ -135,15 +119,8 @@ impl Handshake {
     /// # Errors
     /// When the client left, or something other than our own listener carries the request.
     pub(crate) async fn take(self) -> Result<Taken, TakeError> {
-        let parts = self
-            .upgrade
-            .await?
-            .downcast::<TokioIo<TcpStream>>()
-            .map_err(|_: Upgraded| TakeError::NotTcp)?;
-        Ok(Taken {
-            stream: parts.io.into_inner(),
-            early: parts.read_buf,
-        })
+        let parts = self.upgrade.await?.downcast::<TokioIo<TcpStream>>().map_err(|_: Upgraded| TakeError::NotTcp)?;
+        Ok(Taken { stream: parts.io.into_inner(), early: parts.read_buf })
     }
 }
 
@@ -170,17 +147,13 @@ fn accept_key(key: &HeaderValue) -> Option<HeaderValue> {
 }
 
 /// The first subprotocol of the client's list that is known; JSON when it offers none.
-fn choose_subprotocol(headers: &HeaderMap) -> Result<(Encoding, Option<HeaderValue>), Rejection> {
+fn choose_subprotocol(headers: &HeaderMap) -> Result<(Codec, Option<HeaderValue>), Rejection> {
     if !headers.contains_key(header::SEC_WEBSOCKET_PROTOCOL) {
-        return Ok((Encoding::Json, None));
+        return Ok((Codec::Json, None));
     }
     tokens(headers, header::SEC_WEBSOCKET_PROTOCOL)
-        .find_map(|offered| {
-            [Encoding::Json, Encoding::MsgPack]
-                .into_iter()
-                .find(|encoding| encoding.subprotocol() == offered)
-        })
-        .map(|encoding| (encoding, Some(HeaderValue::from_static(encoding.subprotocol()))))
+        .find_map(Codec::from_subprotocol)
+        .map(|codec| (codec, Some(HeaderValue::from_static(codec.subprotocol()))))
         .ok_or(Rejection::Subprotocol)
 }
 
@@ -222,10 +195,10 @@ mod tests {
 
     #[test]
     fn the_first_known_subprotocol_is_chosen() {
-        assert_eq!(check(&[]).unwrap().encoding, Encoding::Json);
+        assert_eq!(check(&[]).unwrap().codec, Codec::Json);
         let offer = "graphql-ws, parlour.v1.msgpack, parlour.v1.json";
         let handshake = check(&[("sec-websocket-protocol", offer)]).unwrap();
-        assert_eq!(handshake.encoding, Encoding::MsgPack);
+        assert_eq!(handshake.codec, Codec::MessagePack);
         assert_eq!(handshake.response().headers()["sec-websocket-protocol"], "parlour.v1.msgpack");
     }
 

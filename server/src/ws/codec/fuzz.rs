@@ -82,9 +82,7 @@ impl Write for Replay<'_> {
 }
 
 fn theirs(kind: DataKind, stream: &[u8]) -> (Vec<Seen>, End) {
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(LIMIT))
-        .max_frame_size(Some(LIMIT));
+    let config = WebSocketConfig::default().max_message_size(Some(LIMIT)).max_frame_size(Some(LIMIT));
     let mut socket = WebSocket::from_raw_socket(Replay(stream), Role::Server, Some(config));
     let mut seen = Vec::new();
     loop {

@@ -169,11 +169,7 @@ fn section_6_utf8() {
         b"cut \xE2\x82",
     ] {
         assert_eq!(text(&[fin(TEXT, bad)]), [Seen::Error(1007)], "{bad:?}");
-        assert_eq!(
-            text(&[part(TEXT, b"fine"), fin(CONTINUATION, bad)]),
-            [Seen::Error(1007)],
-            "{bad:?}"
-        );
+        assert_eq!(text(&[part(TEXT, b"fine"), fin(CONTINUATION, bad)]), [Seen::Error(1007)], "{bad:?}");
     }
     assert_eq!(text(&[part(TEXT, b"\xF4\x90"), part(CONTINUATION, b"x")]), [Seen::Error(1007)]);
     assert_eq!(read(DataKind::Binary, &[fin(BINARY, b"\xFF\xC0")]), [message(b"\xFF\xC0")]);
@@ -271,7 +267,16 @@ fn server_frames_have_the_shortest_header_and_carry_their_payload() {
             Ok::<(), FrameError>(())
         });
         assert_eq!(written.unwrap(), frame);
-        assert_eq!(frame.len() - len, if len < 126 { 2 } else if len < 65_536 { 4 } else { 10 });
+        assert_eq!(
+            frame.len() - len,
+            if len < 126 {
+                2
+            } else if len < 65_536 {
+                4
+            } else {
+                10
+            }
+        );
     }
     assert_eq!(&pong(b"abc")[..], b"\x8A\x03abc");
     assert_eq!(&close(4408, "late")[..], b"\x88\x06\x11\x38late");

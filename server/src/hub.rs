@@ -1,0 +1,347 @@
+//! Delivery: rooms, their listeners, and what each of them still has to get.
+//!
+//! One task receives the bus in order, applies every event to its room and writes each room's batch to
+//! its live members. A subscription that cannot be live (it has just come back, its socket is slow, the
+//! bus lost something) reads the store until the room's hot tail covers the rest; then, under the
+//! room's lock, it gets that rest and is live. Locks are taken in the order subscriptions, room, queue.
+
+mod catch_up;
+mod deliver;
+mod frames;
+pub(crate) mod metrics;
+mod room;
+mod subscribe;
+mod sweep;
+mod tail;
+mod users;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::Future,
+    net::IpAddr,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use parlour_protocol::{
+    ConnectionId, DurableEvent, ProtocolError, RoomId, SessionId, UserId, close::CloseCode, codec::Codec,
+    limits::Limits,
+};
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub(crate) use self::room::Room;
+use self::{metrics::HubMetrics, room::Seat, users::Users};
+use crate::{
+    bus::Bus,
+    store::MessageStore,
+    ws::{
+        connection::{Connection, ConnectionContext, ConnectionLimits, SessionInfo},
+        heartbeat::{Heartbeat, HeartbeatLimits, Pulse},
+        upgrade::Taken,
+    },
+};
+
+/// Catch-ups that read the store at once; others wait their turn.
+const STORE_READS: usize = 32;
+
+/// The future of an access check.
+pub(crate) type AccessCheck = Pin<Box<dyn Future<Output = Result<(), ProtocolError>> + Send>>;
+
+/// Who may read a room, as the room state cache knows it.
+pub(crate) struct Access {
+    /// Whether a user may read a room: `forbidden` if not, `unavailable` if that cannot be known now.
+    pub(crate) check: Box<dyn Fn(RoomId, UserId) -> AccessCheck + Send + Sync>,
+    /// Takes in a log entry before the next one is delivered. Must not block.
+    pub(crate) apply: Box<dyn Fn(RoomId, u64, &DurableEvent) + Send + Sync>,
+    /// Forgets a room: log entries were missed.
+    pub(crate) forget: Box<dyn Fn(RoomId) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Access")
+    }
+}
+
+/// Bounds of delivery.
+#[derive(Debug, Clone)]
+pub(crate) struct HubLimits {
+    pub(crate) connection: ConnectionLimits,
+    pub(crate) heartbeat: HeartbeatLimits,
+    /// Log entries that are caught up; beyond it `gap`.
+    pub(crate) max_catch_up: u64,
+    /// Sockets of one user; beyond it 4429.
+    pub(crate) connections_per_user: usize,
+    /// Sockets of one address; beyond it 4429.
+    pub(crate) connections_per_address: usize,
+    /// How long a busy room's batch gathers before it is written; zero writes at once.
+    pub(crate) flush_window: Duration,
+}
+
+impl HubLimits {
+    /// The bounds that a server tells its clients.
+    pub(crate) fn from_protocol(limits: &Limits, heartbeat: Duration) -> Self {
+        let connection = ConnectionLimits {
+            pre_hello_frame_bytes: limits.pre_hello_frame_bytes as usize,
+            frame_bytes: limits.frame_bytes as usize,
+            commands_in_flight: limits.commands_in_flight,
+            frames_per_second: limits.frames_per_second,
+            frame_burst: limits.frame_burst,
+            ..ConnectionLimits::default()
+        };
+        Self {
+            connection,
+            heartbeat: HeartbeatLimits { interval: heartbeat, hello: Duration::from_millis(limits.hello_timeout_ms) },
+            max_catch_up: limits.max_catch_up.into(),
+            connections_per_user: limits.connections_per_user as usize,
+            connections_per_address: limits.connections_per_address as usize,
+            flush_window: Duration::ZERO,
+        }
+    }
+}
+
+/// The subscriptions of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions {
+    /// Sorted by room.
+    list: Vec<Subscription>,
+    last_sub: u32,
+    /// The connection is gone; nothing is added any more.
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    room: Arc<Room>,
+    seat: Seat,
+    /// The head that `session.ping` told last.
+    told: u64,
+}
+
+/// Catch-ups of one connection, done one after the other by one task while there are any.
+#[derive(Debug, Default)]
+pub(crate) struct CatchUps {
+    queue: VecDeque<catch_up::Job>,
+    running: bool,
+}
+
+/// Delivery on this node.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    store: Arc<dyn MessageStore>,
+    bus: Arc<dyn Bus>,
+    access: Access,
+    limits: HubLimits,
+    metrics: HubMetrics,
+    context: Arc<ConnectionContext>,
+    heartbeat: Arc<Heartbeat>,
+    rooms: Mutex<HashMap<RoomId, Arc<Room>>>,
+    connections: Mutex<HashMap<ConnectionId, Arc<Connection>>>,
+    addresses: Mutex<HashMap<IpAddr, usize>>,
+    users: Users,
+    store_reads: Semaphore,
+    sweep_now: Notify,
+    /// Sockets and catch-ups; drained at shutdown.
+    tasks: TaskTracker,
+    shutdown: CancellationToken,
+}
+
+impl Hub {
+    /// A hub; its tasks begin with [`Hub::start`]. `shutdown` ends them at once: [`Hub::drain`] comes first.
+    pub(crate) fn new(
+        store: Arc<dyn MessageStore>,
+        bus: Arc<dyn Bus>,
+        access: Access,
+        limits: HubLimits,
+        shutdown: CancellationToken,
+    ) -> Arc<Self> {
+        let metrics = HubMetrics::default();
+        let pulse = Arc::new(Pulse::default());
+        let context = Arc::new(ConnectionContext {
+            limits: limits.connection.clone(),
+            pulse: Arc::clone(&pulse),
+            metrics: metrics.sockets.clone(),
+        });
+        Arc::new(Self {
+            store,
+            bus,
+            access,
+            heartbeat: Heartbeat::new(pulse, limits.heartbeat),
+            limits,
+            metrics,
+            context,
+            rooms: Mutex::default(),
+            connections: Mutex::default(),
+            addresses: Mutex::default(),
+            users: Users::default(),
+            store_reads: Semaphore::new(STORE_READS),
+            sweep_now: Notify::new(),
+            tasks: TaskTracker::new(),
+            shutdown,
+        })
+    }
+
+    /// Begins to deliver: everything published on the bus from now on reaches its listeners.
+    pub(crate) fn start(self: &Arc<Self>, tasks: &TaskTracker) {
+        let receiver = self.bus.listen();
+        tasks.spawn(deliver::run(Arc::clone(self), receiver));
+        tasks.spawn(sweep::run(Arc::clone(self)));
+        tasks.spawn(Arc::clone(&self.heartbeat).run(self.shutdown.clone()));
+    }
+
+    pub(crate) fn metrics(&self) -> &HubMetrics {
+        &self.metrics
+    }
+
+    /// Lives with one upgraded socket until it ends. `address` is what counts against the limit per address.
+    ///
+    /// `handle` gets every whole message in order; it must not block, and spawns what has to wait.
+    pub(crate) fn serve_socket(
+        self: &Arc<Self>,
+        taken: Taken,
+        codec: Codec,
+        address: Option<IpAddr>,
+        handle: impl Fn(&Arc<Connection>, &[u8]) + Send + Sync + 'static,
+    ) {
+        let peer = taken.stream.peer_addr().ok();
+        let connection = Connection::new(taken.stream, codec, peer, Arc::clone(&self.context));
+        let admitted = self.admit(address);
+        if !admitted {
+            connection.close(CloseCode::TooMany, "retryAfterMs=60000");
+        }
+        lock(&self.connections).insert(connection.id(), Arc::clone(&connection));
+        if self.tasks.is_closed() {
+            connection.close(CloseCode::GoingAway, "");
+        }
+        self.heartbeat.watch(&connection);
+        let attached = Attached { hub: Arc::clone(self), connection, address: address.filter(|_| admitted) };
+        self.tasks.spawn(async move {
+            Arc::clone(&attached.connection).run(taken.early, handle).await;
+            drop(attached);
+        });
+    }
+
+    /// Logs a connection in and attaches its user stream: user events from now on reach it.
+    ///
+    /// # Errors
+    /// When the user has too many connections; the connection is closed with 4429.
+    pub(crate) fn register_user(&self, connection: &Arc<Connection>, session: SessionInfo) -> Result<(), TooMany> {
+        // Under this lock the connection cannot be taken off the lists while it is put on one.
+        let connections = lock(&self.connections);
+        if !connections.contains_key(&connection.id())
+            || !self.users.insert(connection, session.user_id, self.limits.connections_per_user)
+        {
+            drop(connections);
+            connection.close(CloseCode::TooMany, "retryAfterMs=60000");
+            return Err(TooMany);
+        }
+        self.set_session(connection, session);
+        Ok(())
+    }
+
+    /// Swaps the token of a logged-in connection for another one of the same user.
+    pub(crate) fn set_session(&self, connection: &Arc<Connection>, session: SessionInfo) {
+        connection.set_session(session);
+        self.heartbeat.watch_expiry(connection);
+    }
+
+    /// Ends the connections of a session with 4401.
+    pub(crate) fn end_session(&self, session_id: SessionId) {
+        self.users.close_where(None, |session| session.session_id == session_id);
+    }
+
+    /// Ends all connections of a user with 4401.
+    pub(crate) fn end_user(&self, user_id: UserId) {
+        self.users.close_where(Some(user_id), |_| true);
+    }
+
+    /// How many connections a user has on this node.
+    pub(crate) fn connections_of(&self, user_id: UserId) -> usize {
+        self.users.count(user_id)
+    }
+
+    /// Tells every client to come back elsewhere (1001) and waits until they are gone, at most `deadline`.
+    pub(crate) async fn drain(&self, deadline: Duration) {
+        self.tasks.close();
+        let connections: Vec<_> = lock(&self.connections).values().cloned().collect();
+        for connection in connections {
+            connection.close(CloseCode::GoingAway, "");
+        }
+        if tokio::time::timeout(deadline, self.tasks.wait()).await.is_err() {
+            tracing::warn!(connections = self.tasks.len(), "sockets were still open at the drain deadline");
+        }
+    }
+
+    /// The room on this node; from its making on, the bus reaches it.
+    fn room(&self, room_id: RoomId) -> Arc<Room> {
+        let mut rooms = lock(&self.rooms);
+        let room = rooms.entry(room_id).or_insert_with(|| {
+            self.metrics.rooms.inc();
+            Arc::new(Room::new(room_id))
+        });
+        Arc::clone(room)
+    }
+
+    fn find_room(&self, room_id: RoomId) -> Option<Arc<Room>> {
+        lock(&self.rooms).get(&room_id).cloned()
+    }
+
+    fn now(&self) -> u32 {
+        self.context.pulse.now()
+    }
+
+    fn admit(&self, address: Option<IpAddr>) -> bool {
+        let Some(address) = address else { return true };
+        let mut addresses = lock(&self.addresses);
+        let count = addresses.entry(address).or_default();
+        let admitted = *count < self.limits.connections_per_address;
+        if admitted {
+            *count += 1;
+        }
+        admitted
+    }
+
+    fn dismiss(&self, address: IpAddr) {
+        let mut addresses = lock(&self.addresses);
+        if let Some(count) = addresses.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                addresses.remove(&address);
+            }
+        }
+    }
+}
+
+/// The user has as many connections as one may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooMany;
+
+/// Takes a connection off every list when its task ends, however it ends.
+struct Attached {
+    hub: Arc<Hub>,
+    connection: Arc<Connection>,
+    address: Option<IpAddr>,
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // Heard only when the task panicked; else the connection is closed already.
+        self.connection.close(CloseCode::Internal, "");
+        self.connection.flush();
+        lock(&self.hub.connections).remove(&self.connection.id());
+        self.hub.users.remove(&self.connection);
+        self.hub.leave_all(&self.connection);
+        if let Some(address) = self.address {
+            self.hub.dismiss(address);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! The user stream: who is connected, and what goes to all connections of one user.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use parlour_protocol::{Event, UserEvent, UserId, close::CloseCode, codec::Codec};
+
+use super::lock;
+use crate::ws::{
+    codec,
+    connection::{Connection, Lane, SessionInfo},
+};
+
+/// Logged-in connections by user.
+#[derive(Debug, Default)]
+pub(super) struct Users {
+    by_id: Mutex<HashMap<UserId, Vec<Arc<Connection>>>>,
+}
+
+impl Users {
+    /// Lists a connection; false when its user has `limit` of them already.
+    pub(super) fn insert(&self, connection: &Arc<Connection>, user_id: UserId, limit: usize) -> bool {
+        let mut by_id = lock(&self.by_id);
+        let connections = by_id.entry(user_id).or_insert_with(|| Vec::with_capacity(1));
+        let fits = connections.len() < limit;
+        if fits {
+            connections.push(Arc::clone(connection));
+        }
+        fits
+    }
+
+    pub(super) fn remove(&self, connection: &Arc<Connection>) {
+        let Some(session) = connection.session() else { return };
+        let mut by_id = lock(&self.by_id);
+        if let Some(connections) = by_id.get_mut(&session.user_id) {
+            connections.retain(|other| !Arc::ptr_eq(other, connection));
+            if connections.is_empty() {
+                by_id.remove(&session.user_id);
+            }
+        }
+    }
+
+    pub(super) fn count(&self, user_id: UserId) -> usize {
+        lock(&self.by_id).get(&user_id).map_or(0, Vec::len)
+    }
+
+    /// Closes the logged-in connections, of one user or of all, whose session is concerned.
+    pub(super) fn close_where(&self, user_id: Option<UserId>, concerned: impl Fn(&SessionInfo) -> bool) {
+        let by_id = lock(&self.by_id);
+        let connections: Vec<_> = match user_id {
+            Some(user_id) => by_id.get(&user_id).into_iter().flatten().cloned().collect(),
+            None => by_id.values().flatten().cloned().collect(),
+        };
+        drop(by_id);
+        for connection in connections {
+            if connection.session().is_some_and(|session| concerned(&session)) {
+                connection.close(CloseCode::Unauthenticated, "the session has ended");
+            }
+        }
+    }
+
+    /// Sends an event to all connections of a user.
+    pub(super) fn send(&self, user_id: UserId, event: &UserEvent) {
+        let connections = lock(&self.by_id).get(&user_id).cloned().unwrap_or_default();
+        send_to(&connections, event);
+    }
+
+    /// Sends an event to everybody.
+    pub(super) fn send_to_all(&self, event: &UserEvent) {
+        let connections: Vec<_> = lock(&self.by_id).values().flatten().cloned().collect();
+        send_to(&connections, event);
+    }
+}
+
+fn send_to(connections: &[Arc<Connection>], event: &UserEvent) {
+    let frame = |codec| codec::encode(codec, &Event::User(event.clone()));
+    let (mut json, mut msgpack) = (None, None);
+    for connection in connections {
+        let frame = match connection.codec() {
+            Codec::Json => json.get_or_insert_with(|| frame(Codec::Json)),
+            Codec::MessagePack => msgpack.get_or_insert_with(|| frame(Codec::MessagePack)),
+        };
+        connection.send(Lane::User, frame);
+    }
+}
