@@ -1,0 +1,130 @@
+// Modal dialogs on the browser's own element: focus stays inside, Escape closes, focus goes back to where it was.
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { dialog } from "../screen";
+import { explain } from "../wire_error";
+import { IconButton } from "./icon";
+
+export function close(): void {
+  dialog.value = undefined;
+}
+
+export function Modal({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  const ref = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const opener = document.activeElement;
+    ref.current?.showModal();
+    return () => {
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      class="modal"
+      aria-labelledby={titleId}
+      onClose={close}
+      onClick={(event) => {
+        if (event.target === ref.current) close();
+      }}
+    >
+      <div class="modal-body">
+        <header class="modal-head">
+          <h2 id={titleId}>{title}</h2>
+          <IconButton icon="close" label="Close" onClick={close} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+/** A form whose submit waits for the server; what it refused is shown and can be tried again. */
+export function Form(props: {
+  onSubmit: () => Promise<void>;
+  submit: string;
+  isDangerous?: boolean;
+  isReady?: boolean;
+  onCancel?: () => void;
+  children?: ComponentChildren;
+}): JSX.Element {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState("");
+  const errorId = useId();
+  return (
+    <form
+      aria-describedby={error ? errorId : undefined}
+      onSubmit={async (event) => {
+        event.preventDefault();
+        if (isBusy) return;
+        setBusy(true);
+        setError("");
+        try {
+          await props.onSubmit();
+        } catch (failure) {
+          setError(explain(failure));
+        } finally {
+          setBusy(false);
+        }
+      }}
+    >
+      {props.children}
+      <p class="form-error" id={errorId} role="alert">
+        {error}
+      </p>
+      <div class="form-actions">
+        {props.onCancel && (
+          <button type="button" class="button quiet" onClick={props.onCancel}>
+            Cancel
+          </button>
+        )}
+        <button type="submit" class={`button ${props.isDangerous ? "danger" : "primary"}`} disabled={props.isReady === false} aria-busy={isBusy}>
+          {isBusy ? "One moment…" : props.submit}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+export function Field(props: {
+  label: string;
+  value: string;
+  onInput: (value: string) => void;
+  type?: "text" | "password";
+  hint?: string;
+  maxLength?: number;
+  minLength?: number;
+  required?: boolean;
+  autoComplete?: string;
+  autoFocus?: boolean;
+}): JSX.Element {
+  const id = useId();
+  const ref = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (props.autoFocus) ref.current?.focus();
+  }, []);
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      <input
+        id={id}
+        ref={ref}
+        type={(props.type ?? "text") as "text"}
+        value={props.value}
+        maxLength={props.maxLength}
+        minLength={props.minLength}
+        required={props.required}
+        autoComplete={props.autoComplete ?? "off"}
+        autofocus={props.autoFocus}
+        aria-describedby={props.hint ? `${id}-hint` : undefined}
+        onInput={(event) => props.onInput(event.currentTarget.value)}
+      />
+      {props.hint && (
+        <p class="field-hint" id={`${id}-hint`}>
+          {props.hint}
+        </p>
+      )}
+    </div>
+  );
+}

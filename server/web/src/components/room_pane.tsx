@@ -1,0 +1,92 @@
+// The open room: its head, its messages, who is typing, where one writes.
+import { useRef } from "preact/hooks";
+import type { JSX } from "preact";
+import { type RoomModel, bits } from "../room";
+import { dialog, isDrawerOpen, isMembersOpen, isNarrow } from "../screen";
+import { unreadTotal } from "../store";
+import { Avatar } from "./avatar";
+import { Composer } from "./composer";
+import { ConnectionBanner } from "./connection_banner";
+import { IconButton } from "./icon";
+import { type TimelineHandle, TimelineView } from "./timeline_view";
+
+export function RoomPane({ room, selfId }: { room: RoomModel; selfId: string }): JSX.Element {
+  const timeline = useRef<TimelineHandle | null>(null);
+  const { topic } = room.view.value.room;
+  return (
+    <>
+      <header class="room-head">
+        <DrawerButton />
+        <Avatar id={room.roomId} name={room.name} shape="room" />
+        <div class="room-title">
+          <h1>
+            <bdi>{room.name}</bdi>
+          </h1>
+          {topic && (
+            <p class="topic" title={topic}>
+              <bdi>{topic}</bdi>
+            </p>
+          )}
+        </div>
+        <div class="room-actions">
+          {room.may(bits.manageInvites) && <IconButton icon="invite" label="Invite people" onClick={() => (dialog.value = { kind: "invite" })} />}
+          <IconButton
+            icon="people"
+            label="Members"
+            expanded={isMembersOpen.value}
+            controls="members"
+            onClick={() => (isMembersOpen.value = !isMembersOpen.value)}
+          />
+          {room.may(bits.manageRoom) && <IconButton icon="settings" label="Room settings" onClick={() => (dialog.value = { kind: "settings" })} />}
+          <IconButton icon="logOut" label="Leave room" onClick={() => (dialog.value = { kind: "leave" })} />
+        </div>
+      </header>
+      <ConnectionBanner />
+      {room.isReadable.value ? (
+        <TimelineView key={room.roomId} room={room} selfId={selfId} handle={timeline} />
+      ) : (
+        <div class="empty">
+          <p>You may not read this room at the moment.</p>
+        </div>
+      )}
+      <Typists room={room} />
+      <Composer key={`composer-${room.roomId}`} room={room} onSent={() => timeline.current?.toEnd()} />
+    </>
+  );
+}
+
+export function DrawerButton(): JSX.Element | null {
+  if (!isNarrow.value) return null;
+  return (
+    <span class="drawer-button">
+      <IconButton icon="menu" label="Rooms" expanded={isDrawerOpen.value} controls="sidebar" onClick={() => (isDrawerOpen.value = true)} />
+      {unreadTotal.value > 0 && <span class="dot" aria-hidden="true" />}
+    </span>
+  );
+}
+
+function Typists({ room }: { room: RoomModel }): JSX.Element {
+  const names = room.typists.value.map((typist) => room.nicknameOf(typist.userId) ?? typist.name);
+  const text =
+    names.length === 0
+      ? ""
+      : names.length === 1
+        ? `${names[0]} is typing`
+        : names.length === 2
+          ? `${names[0]} and ${names[1]} are typing`
+          : `${names.length} people are typing`;
+  return (
+    <div class="typists" aria-hidden={text === ""}>
+      {text && (
+        <>
+          <span class="dots" aria-hidden="true">
+            <i />
+            <i />
+            <i />
+          </span>
+          <bdi>{text}</bdi>
+        </>
+      )}
+    </div>
+  );
+}

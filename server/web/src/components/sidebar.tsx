@@ -1,0 +1,119 @@
+// The room list, and at its foot one's own account.
+import { useEffect, useRef } from "preact/hooks";
+import type { JSX } from "preact";
+import { briefTime } from "../format_time";
+import { theme } from "../preferences";
+import type { RoomModel } from "../room";
+import { go } from "../route";
+import { dialog, isDrawerOpen, isNarrow } from "../screen";
+import { currentRoom, isListed, roomList } from "../store";
+import type { User } from "../wire/types";
+import { Avatar } from "./avatar";
+import { ConnectionDot } from "./connection_banner";
+import { IconButton } from "./icon";
+import { Mark } from "./mark";
+
+export function Sidebar({ user }: { user: User }): JSX.Element {
+  const ref = useRef<HTMLElement>(null);
+  const isHidden = isNarrow.value && !isDrawerOpen.value;
+  useEffect(() => {
+    if (!isNarrow.value || !isDrawerOpen.value) return;
+    const opener = document.activeElement;
+    ref.current?.querySelector<HTMLElement>("[aria-current], .new-room")?.focus();
+    return () => {
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, [isDrawerOpen.value, isNarrow.value]);
+
+  return (
+    <>
+      {isNarrow.value && isDrawerOpen.value && <div class="backdrop" onClick={() => (isDrawerOpen.value = false)} />}
+      <aside
+        id="sidebar"
+        ref={ref}
+        class={`sidebar ${isDrawerOpen.value ? "open" : ""}`}
+        aria-label="Rooms and account"
+        inert={isHidden}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && isDrawerOpen.peek()) isDrawerOpen.value = false;
+        }}
+      >
+        <header class="sidebar-head">
+          <span class="brand">
+            <Mark size={28} /> Parlour
+          </span>
+          <span class="sidebar-actions">
+            <IconButton icon="link" label="Join with an invite" onClick={() => (dialog.value = { kind: "joinRoom" })} />
+            <IconButton icon="plus" label="New room" class="new-room" onClick={() => (dialog.value = { kind: "newRoom" })} />
+          </span>
+        </header>
+        <nav class="rooms" aria-label="Rooms">
+          <ul>
+            {roomList.value.map((room) => (
+              <li key={room.roomId}>
+                <RoomLink room={room} />
+              </li>
+            ))}
+          </ul>
+          {isListed.value && roomList.value.length === 0 && <p class="rooms-empty">No rooms yet. Make one, or join with an invite.</p>}
+        </nav>
+        <footer class="account">
+          <Avatar id={user.userId} name={user.name} />
+          <div class="account-name">
+            <bdi>{user.name}</bdi>
+            <ConnectionDot />
+          </div>
+          <ThemeButton />
+          <IconButton icon="logOut" label="Log out" onClick={() => (dialog.value = { kind: "logOut" })} />
+        </footer>
+      </aside>
+    </>
+  );
+}
+
+function RoomLink({ room }: { room: RoomModel }): JSX.Element {
+  const isCurrent = currentRoom.value === room;
+  const unread = room.unreadCount.value;
+  return (
+    <a
+      class={`room-link ${unread > 0 ? "unread" : ""}`}
+      href={`/room/${room.roomId}`}
+      aria-current={isCurrent ? "page" : undefined}
+      data-room={room.roomId}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+        event.preventDefault();
+        go({ kind: "room", roomId: room.roomId });
+        isDrawerOpen.value = false;
+      }}
+    >
+      <Avatar id={room.roomId} name={room.name} shape="room" />
+      <span class="room-link-text">
+        <bdi class="room-link-name">{room.name}</bdi>
+        <span class="room-link-note">{typingOrTopic(room)}</span>
+      </span>
+      <span class="room-link-side">
+        <time dateTime={room.lastActivityAt.value}>{briefTime(room.lastActivityAt.value)}</time>
+        {unread > 0 && (
+          <span class={`badge ${room.mentionCount.value > 0 ? "mention" : ""}`}>
+            {unread >= 100 ? "99+" : unread}
+            <span class="hidden"> unread</span>
+          </span>
+        )}
+      </span>
+    </a>
+  );
+}
+
+function typingOrTopic(room: RoomModel): string {
+  const [typist] = room.typists.value;
+  if (typist) return `${typist.name} is typing…`;
+  return room.view.value.room.topic ?? "";
+}
+
+function ThemeButton(): JSX.Element {
+  const next = { system: "light", light: "dark", dark: "system" } as const;
+  const icon = { system: "auto", light: "sun", dark: "moon" } as const;
+  const now = theme.value;
+  return <IconButton icon={icon[now]} label={`Theme: ${now === "system" ? "as the system" : now}`} onClick={() => (theme.value = next[now])} />;
+}

@@ -1,0 +1,63 @@
+// Names and pictures of accounts by id, asked for in batches when something shows them.
+import { type Signal, signal } from "@preact/signals";
+import type { User, Uuid } from "./wire/types";
+
+const batchMax = 500;
+
+export class People {
+  private known = new Map<Uuid, Signal<User | undefined>>();
+  private missing = new Set<Uuid>();
+  private isScheduled = false;
+
+  constructor(private readonly fetch: (userIds: Uuid[]) => Promise<User[]>) {}
+
+  get(userId: Uuid): Signal<User | undefined> {
+    const person = this.slot(userId);
+    if (!person.peek() && !this.missing.has(userId)) {
+      this.missing.add(userId);
+      this.schedule();
+    }
+    return person;
+  }
+
+  learn(...users: User[]): void {
+    for (const user of users) {
+      const person = this.slot(user.userId);
+      const old = person.peek();
+      if (!old || old.updatedAt <= user.updatedAt) person.value = user;
+    }
+  }
+
+  /** Asks again for those that stayed unknown. */
+  retry(): void {
+    if (this.missing.size > 0) this.schedule();
+  }
+
+  private slot(userId: Uuid): Signal<User | undefined> {
+    let person = this.known.get(userId);
+    if (!person) {
+      person = signal(undefined);
+      this.known.set(userId, person);
+    }
+    return person;
+  }
+
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    setTimeout(async () => {
+      this.isScheduled = false;
+      const asked = [...this.missing].filter((userId) => !this.known.get(userId)?.peek()).slice(0, batchMax);
+      for (const userId of this.missing) {
+        if (this.known.get(userId)?.peek()) this.missing.delete(userId);
+      }
+      if (asked.length === 0) return;
+      try {
+        this.learn(...(await this.fetch(asked)));
+        // Ids that nobody has stay in `missing`, which keeps them from being asked for again and again.
+      } catch {
+        // Asked again after the next hello.
+      }
+    }, 20);
+  }
+}

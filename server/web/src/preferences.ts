@@ -1,0 +1,46 @@
+// What this browser remembers: the theme, the last room, and a draft per account and room.
+import { effect, signal } from "@preact/signals";
+
+export type Theme = "system" | "light" | "dark";
+
+function read(key: string): string | undefined {
+  try {
+    return localStorage.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function write(key: string, value: string | undefined): void {
+  try {
+    if (value) localStorage.setItem(key, value);
+    else localStorage.removeItem(key);
+  } catch {
+    // Storage is full or switched off; it is only a convenience.
+  }
+}
+
+const stored = read("parlour.theme");
+export const theme = signal<Theme>(stored === "light" || stored === "dark" ? stored : "system");
+
+effect(() => {
+  const chosen = theme.value;
+  if (chosen === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = chosen;
+  write("parlour.theme", chosen === "system" ? undefined : chosen);
+});
+
+export const isDarkPreferred = signal(false);
+const preference = matchMedia("(prefers-color-scheme: dark)");
+isDarkPreferred.value = preference.matches;
+preference.addEventListener("change", () => (isDarkPreferred.value = preference.matches));
+
+export const lastRoom = {
+  get: (userId: string) => read(`parlour.room.${userId}`),
+  set: (userId: string, roomId: string) => write(`parlour.room.${userId}`, roomId),
+};
+
+export const drafts = {
+  get: (userId: string, roomId: string) => read(`parlour.draft.${userId}.${roomId}`) ?? "",
+  set: (userId: string, roomId: string, text: string) => write(`parlour.draft.${userId}.${roomId}`, text),
+};

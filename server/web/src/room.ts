@@ -1,0 +1,166 @@
+// One room as the page shows it: signals over its timeline, its unsent messages, its people.
+import { batch, signal } from "@preact/signals";
+import type { OutboxItem } from "./outbox";
+import { Timeline, type TimelineCallbacks, cleared } from "./timeline";
+import { Unread } from "./unread";
+import type { DurableEvent, Member, Message, Room, RoomView, Uuid } from "./wire/types";
+
+export const bits = { readMessages: 1, sendMessages: 2, manageMessages: 4, manageRoom: 16, manageInvites: 64 };
+
+export interface Typist {
+  userId: Uuid;
+  name: string;
+}
+
+export type HistoryState = "idle" | "loading" | "failed";
+
+const typingShownMs = 3000;
+const countedTypes = new Set(["Message", "Poll", "Webhook"]);
+
+export class RoomModel {
+  readonly roomId: Uuid;
+  readonly view;
+  readonly messages = signal<Message[]>([]);
+  readonly isLoaded = signal(false);
+  readonly hasOlder = signal(false);
+  readonly history = signal<HistoryState>("idle");
+  readonly pending = signal<OutboxItem[]>([]);
+  readonly unreadCount = signal(0);
+  readonly mentionCount = signal(0);
+  readonly lastActivityAt = signal("");
+  readonly typists = signal<Typist[]>([]);
+  readonly members = signal<Member[] | undefined>(undefined);
+  /** False while the server refuses to show the room's messages. */
+  readonly isReadable = signal(true);
+
+  /** What the person does in this room: kept while another room is looked at. */
+  readonly draft = signal("");
+  readonly replyingTo = signal<string | undefined>(undefined);
+  readonly editing = signal<string | undefined>(undefined);
+  /** What had been read when the room was opened: where the line "New" is drawn. */
+  readonly openedAt = signal("");
+
+  readonly timeline: Timeline;
+  readonly unread = new Unread();
+  /** Messages by others in the catch-up that is under way. */
+  missedCount = 0;
+  private typingTimers = new Map<Uuid, ReturnType<typeof setTimeout>>();
+  private isRefreshScheduled = false;
+
+  constructor(view: RoomView, callbacks: Omit<TimelineCallbacks, "changed">) {
+    this.roomId = view.room.roomId;
+    this.view = signal(view);
+    this.timeline = new Timeline(this.roomId, { ...callbacks, changed: () => this.scheduleRefresh() });
+    this.timeline.position = { epoch: view.head.epoch, seq: view.head.seq ?? 0 };
+    this.takeView(view);
+  }
+
+  get name(): string {
+    return this.view.value.room.name || "Untitled room";
+  }
+
+  may(bit: number): boolean {
+    return (Number(this.view.value.permissions ?? "0") & bit) !== 0;
+  }
+
+  /** Why nothing can be written here, if so. */
+  get silence(): string | undefined {
+    const { room, membership } = this.view.value;
+    if (!this.may(bits.sendMessages)) return "You may read here, but not write.";
+    if (membership.timeoutUntil && Date.parse(membership.timeoutUntil) > Date.now()) return "You are timed out in this room.";
+    if (room.isReadOnly && !this.may(bits.manageMessages)) return "This room is read-only.";
+    return undefined;
+  }
+
+  takeView(view: RoomView): void {
+    batch(() => {
+      this.view.value = view;
+      const activity = view.room.lastActivityAt ?? view.room.createdAt;
+      if (activity > this.lastActivityAt.peek()) this.lastActivityAt.value = activity;
+      this.unread.counted(view.membership.unreadCount ?? 0, view.membership.mentionCount ?? 0, view.head.seq ?? 0);
+      this.showUnread();
+    });
+  }
+
+  showUnread(): void {
+    this.unreadCount.value = this.unread.count;
+    this.mentionCount.value = this.unread.mentionCount;
+  }
+
+  takeChanges(changes: Partial<Room>): void {
+    const view = this.view.peek();
+    this.view.value = { ...view, room: { ...view.room, ...changes } };
+  }
+
+  nicknameOf(userId: Uuid): string | undefined {
+    return this.members.value?.find((member) => member.userId === userId)?.nickname || undefined;
+  }
+
+  /** Room, member and activity side of an event; the timeline has done the messages. */
+  applied(event: DurableEvent, selfId: Uuid): void {
+    switch (event.event) {
+      case "message.created": {
+        const { message } = event.data;
+        if (!countedTypes.has(message.type)) break;
+        if (message.createdAt > this.lastActivityAt.peek()) this.lastActivityAt.value = message.createdAt;
+        if (message.userId) this.stoppedTyping(message.userId);
+        if (message.userId === selfId) break;
+        const mentions = message.mentions ?? [];
+        this.unread.arrived(message.seq ?? event.seq ?? 0, mentions.includes(selfId) || mentions.includes("@everyone"));
+        this.showUnread();
+        break;
+      }
+      case "room.updated":
+        this.takeChanges(cleared<Room>(event.data.changes));
+        break;
+      case "member.joined":
+        this.changeMembers((members) => [...members.filter((member) => member.userId !== event.data.member.userId), event.data.member]);
+        break;
+      case "member.left":
+        this.changeMembers((members) => members.filter((member) => member.userId !== event.data.userId));
+        break;
+      case "member.updated":
+        this.changeMembers((members) =>
+          members.map((member) =>
+            member.userId === event.data.userId ? { ...member, ...cleared<Member>(event.data.changes) } : member,
+          ),
+        );
+        break;
+    }
+  }
+
+  private changeMembers(change: (members: Member[]) => Member[]): void {
+    const members = this.members.peek();
+    if (members) this.members.value = change(members);
+  }
+
+  typing(typist: Typist): void {
+    clearTimeout(this.typingTimers.get(typist.userId));
+    this.typingTimers.set(
+      typist.userId,
+      setTimeout(() => this.stoppedTyping(typist.userId), typingShownMs),
+    );
+    this.typists.value = [...this.typists.peek().filter((other) => other.userId !== typist.userId), typist];
+  }
+
+  private stoppedTyping(userId: Uuid): void {
+    clearTimeout(this.typingTimers.get(userId));
+    if (this.typingTimers.delete(userId)) this.typists.value = this.typists.peek().filter((typist) => typist.userId !== userId);
+  }
+
+  /** Many events at once become one change of the page. */
+  private scheduleRefresh(): void {
+    if (this.isRefreshScheduled) return;
+    this.isRefreshScheduled = true;
+    setTimeout(() => this.refresh(), 16);
+  }
+
+  refresh(): void {
+    this.isRefreshScheduled = false;
+    batch(() => {
+      this.messages.value = this.timeline.snapshot();
+      this.isLoaded.value = this.timeline.isLoaded;
+      this.hasOlder.value = this.timeline.hasOlder;
+    });
+  }
+}
