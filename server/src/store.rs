@@ -2,8 +2,10 @@
 //!
 //! A change becomes real in [`MessageStore::append`]; everything else reads.
 
-pub(crate) mod db;
-pub(crate) mod sql;
+pub mod db;
+pub mod sql;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::{fmt, pin::Pin, sync::Arc, task};
 

@@ -1,1 +1,223 @@
 //! The two databases behind one text of SQL.
+//!
+//! Every statement uses `$1` placeholders, `bigint` integers, times in milliseconds, ids as `uuid` and JSON as
+//! `text`, so that one text serves SQLite and Postgres:
+//!
+//! ```ignore
+//! #[derive(sqlx::FromRow)]
+//! struct AccountRow { user_id: Uuid, name: String }
+//!
+//! let account: Option<AccountRow> =
+//!     db.read("select user_id, name from account where name_key = $1").bind(&key).optional().await?;
+//!
+//! // In a transaction. Dropping it undoes everything. SQLite has one writer: keep it short, and await nothing
+//! // but the database while it is open.
+//! let mut tx = db.begin().await?;
+//! match tx.query("insert into account (user_id, name) values ($1, $2)").bind(user_id).bind(&name).execute().await {
+//!     Err(DbError::Unique) => return Err(NameTaken),
+//!     outcome => outcome?,
+//! };
+//! tx.commit().await?;
+//!
+//! // A list of values: `list` writes the placeholders, `bind_list` binds as many.
+//! let sql = format!("select user_id, name from account where user_id in {}", list(1, ids.len()));
+//! let accounts: Vec<AccountRow> = db.read(AssertSqlSafe(sql)).bind_list(&ids).all().await?;
+//! ```
+
+mod open;
+mod query;
+#[cfg(test)]
+mod tests;
+
+use std::{fs::File, path::PathBuf, sync::Arc, time::Duration};
+
+use sqlx::{Database, PgPool, Pool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
+
+#[cfg(test)]
+pub(crate) use open::open_postgres_with;
+pub use open::{OpenError, open_postgres, open_sqlite};
+pub use query::{Bind, Query, Row, list};
+
+use super::StoreError;
+
+/// How long a caller waits for a connection, and SQLite for another process's lock.
+pub(crate) const WAIT: Duration = Duration::from_secs(5);
+
+/// A database. Clones share its connections.
+#[derive(Debug, Clone)]
+pub enum Db {
+    /// A file in the data folder.
+    Sqlite(Sqlite3),
+    /// A server.
+    Postgres(PgPool),
+}
+
+/// A SQLite file: readers beside one writer.
+#[derive(Debug, Clone)]
+pub struct Sqlite3 {
+    read: SqlitePool,
+    /// One connection: whoever writes waits here, in order, instead of in SQLite's busy loop.
+    write: SqlitePool,
+    folder: PathBuf,
+    /// Locked as long as any clone lives.
+    _lock: Arc<File>,
+}
+
+impl Db {
+    /// A statement that only reads.
+    pub fn read(&self, sql: impl SqlSafeStr) -> Query<'_> {
+        match self {
+            Self::Sqlite(sqlite) => Query::sqlite(sql, query::SqliteTarget::Pool(&sqlite.read)),
+            Self::Postgres(pool) => Query::postgres(sql, query::PgTarget::Pool(pool)),
+        }
+    }
+
+    /// A statement that writes, committed by itself.
+    pub fn write(&self, sql: impl SqlSafeStr) -> Query<'_> {
+        match self {
+            Self::Sqlite(sqlite) => Query::sqlite(sql, query::SqliteTarget::Pool(&sqlite.write)),
+            Self::Postgres(pool) => Query::postgres(sql, query::PgTarget::Pool(pool)),
+        }
+    }
+
+    /// Begins a transaction that writes.
+    ///
+    /// # Errors
+    /// When no connection is free in time.
+    pub async fn begin(&self) -> Result<Tx, DbError> {
+        Ok(match self {
+            Self::Sqlite(sqlite) => Tx::Sqlite(sqlite.write.begin_with("begin immediate").await?),
+            Self::Postgres(pool) => Tx::Postgres(pool.begin().await?),
+        })
+    }
+
+    /// Begins a transaction that reads one state of the whole database.
+    ///
+    /// # Errors
+    /// When no connection is free in time.
+    pub async fn snapshot(&self) -> Result<Tx, DbError> {
+        Ok(match self {
+            Self::Sqlite(sqlite) => Tx::Sqlite(sqlite.read.begin().await?),
+            Self::Postgres(pool) => {
+                Tx::Postgres(pool.begin_with("begin isolation level repeatable read read only").await?)
+            }
+        })
+    }
+
+    /// Whether this is the embedded database: a single process writes to it.
+    pub fn is_sqlite(&self) -> bool {
+        matches!(self, Self::Sqlite(_))
+    }
+
+    /// Closes all connections; whatever runs ends first.
+    pub async fn close(&self) {
+        match self {
+            Self::Sqlite(sqlite) => {
+                close(&sqlite.read).await;
+                close(&sqlite.write).await;
+            }
+            Self::Postgres(pool) => close(pool).await,
+        }
+    }
+}
+
+async fn close<D: Database>(pool: &Pool<D>) {
+    if tokio::time::timeout(WAIT, pool.close()).await.is_err() {
+        tracing::warn!("database connections were still in use at the end");
+    }
+}
+
+/// An open transaction. Dropping it undoes everything.
+#[derive(Debug)]
+pub enum Tx {
+    /// In the file.
+    Sqlite(Transaction<'static, Sqlite>),
+    /// On the server.
+    Postgres(Transaction<'static, Postgres>),
+}
+
+impl Tx {
+    /// A statement of this transaction.
+    pub fn query(&mut self, sql: impl SqlSafeStr) -> Query<'_> {
+        match self {
+            Self::Sqlite(tx) => Query::sqlite(sql, query::SqliteTarget::Connection(tx)),
+            Self::Postgres(tx) => Query::postgres(sql, query::PgTarget::Connection(tx)),
+        }
+    }
+
+    /// Makes everything durable.
+    ///
+    /// # Errors
+    /// When it is unknown whether it was.
+    pub async fn commit(self) -> Result<(), DbError> {
+        Ok(match self {
+            Self::Sqlite(tx) => tx.commit().await?,
+            Self::Postgres(tx) => tx.commit().await?,
+        })
+    }
+}
+
+/// Why a statement failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum DbError {
+    /// A row with this key exists. Which of a table's keys it was follows from the statement.
+    #[error("a row with this key exists")]
+    Unique,
+    /// Another constraint, such as a reference to a row that does not exist.
+    #[error("a constraint refused the row: {0}")]
+    Constraint(Arc<str>),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl DbError {
+    /// Whether the statement itself was refused, so that others could succeed.
+    pub fn is_refusal(&self) -> bool {
+        !matches!(self, Self::Store(_))
+    }
+}
+
+impl From<DbError> for StoreError {
+    fn from(error: DbError) -> Self {
+        match error {
+            DbError::Store(error) => error,
+            refusal => Self::Internal(refusal.to_string().into()),
+        }
+    }
+}
+
+impl From<sqlx::Error> for DbError {
+    fn from(error: sqlx::Error) -> Self {
+        use sqlx::error::ErrorKind;
+        let text: Arc<str> = error.to_string().into();
+        match &error {
+            sqlx::Error::Database(database) => match database.kind() {
+                ErrorKind::UniqueViolation => Self::Unique,
+                ErrorKind::ForeignKeyViolation | ErrorKind::NotNullViolation | ErrorKind::CheckViolation => {
+                    Self::Constraint(text)
+                }
+                _ if is_temporary(database.as_ref()) => StoreError::Unavailable(text).into(),
+                _ => StoreError::Internal(text).into(),
+            },
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed => StoreError::Unavailable(text).into(),
+            _ => StoreError::Internal(text).into(),
+        }
+    }
+}
+
+/// Whether the database may take the same statement later.
+fn is_temporary(error: &dyn sqlx::error::DatabaseError) -> bool {
+    let Some(code) = error.code() else { return false };
+    if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
+        // Connection, rollback by a conflict, resources, not ready, operator's intervention, system.
+        return ["08", "40", "53", "55", "57", "58"].iter().any(|class| code.starts_with(class));
+    }
+    // Extended codes carry the primary one in their low byte: busy, locked, no memory, read only, interrupted,
+    // input or output, full, cannot open.
+    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 7 | 8 | 9 | 10 | 13 | 14))
+}

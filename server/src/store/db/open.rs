@@ -1,0 +1,140 @@
+//! Opening a database: its lock, its settings, its migrations.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use sqlx::{
+    AssertSqlSafe, PgPool, SqlSafeStr, SqlitePool,
+    migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator},
+    postgres::{PgConnectOptions, PgPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::{Db, DbError, Sqlite3, WAIT};
+
+/// The text of each version. `-- sqlite:` at the end of a line carries what only SQLite is told there.
+const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "initial", include_str!("../../../../migrations/0001_initial.sql"))];
+
+const LOCK: &str = "parlour.lock";
+pub(crate) const DATABASE: &str = "parlour.db";
+const READERS: u32 = 4;
+
+/// Why a database could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process works on this folder.
+    #[error("the data folder {0} is in use by another process")]
+    InUse(PathBuf),
+    /// The folder cannot be used.
+    #[error("failed to use the data folder {0}: {1}")]
+    Folder(PathBuf, io::Error),
+    /// A newer program has written the database.
+    #[error("the database is of a newer version of Parlour (it knows change {0}, this program does not): update")]
+    Newer(i64),
+    /// A change of the database failed, or is not the one that was made.
+    #[error("failed to bring the database up to date: {0}")]
+    Migrate(MigrateError),
+    /// The address is not one of a Postgres database.
+    #[error("failed to read the database address: {0}")]
+    Address(sqlx::Error),
+    /// The database failed.
+    #[error(transparent)]
+    Db(#[from] DbError),
+}
+
+/// Locks the folder; the lock ends with the file.
+pub(crate) fn lock_folder(folder: &Path) -> Result<File, OpenError> {
+    let failed = |error| OpenError::Folder(folder.to_owned(), error);
+    let lock = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK)).map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(OpenError::InUse(folder.to_owned())),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// Opens the database of a data folder; both are made when they do not exist.
+///
+/// # Errors
+/// As [`OpenError`] says.
+pub async fn open_sqlite(folder: &Path) -> Result<Db, OpenError> {
+    fs::create_dir_all(folder).map_err(|error| OpenError::Folder(folder.to_owned(), error))?;
+    let lock = lock_folder(folder)?;
+    let options = sqlite_options(&folder.join(DATABASE));
+    // A pool's connection is never given up for its age: that would only cost caches and prepared statements.
+    let pool = || {
+        SqlitePoolOptions::new().acquire_timeout(WAIT).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
+    };
+    let write = pool().max_connections(1).connect_with(options.clone()).await.map_err(DbError::from)?;
+    let mut connection = write.acquire().await.map_err(DbError::from)?;
+    migrate(&mut *connection, true).await?;
+    drop(connection);
+    let read = pool().max_connections(READERS).connect_lazy_with(options.pragma("query_only", "on"));
+    Ok(Db::Sqlite(Sqlite3 { read, write, folder: folder.to_owned(), _lock: Arc::new(lock) }))
+}
+
+fn sqlite_options(file: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(file)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(WAIT)
+        .foreign_keys(true)
+        .statement_cache_capacity(256)
+        // Pages. Fewer checkpoints write a page that changes often only once.
+        .pragma("wal_autocheckpoint", "20000")
+        // KiB.
+        .pragma("cache_size", "-65536")
+        .pragma("temp_store", "memory")
+        .pragma("journal_size_limit", "134217728")
+}
+
+/// Opens a database on a server.
+///
+/// # Errors
+/// As [`OpenError`] says.
+pub async fn open_postgres(url: &str, connections: u32) -> Result<Db, OpenError> {
+    let options: PgConnectOptions = url.parse().map_err(OpenError::Address)?;
+    open_postgres_with(options, connections).await
+}
+
+pub(crate) async fn open_postgres_with(options: PgConnectOptions, connections: u32) -> Result<Db, OpenError> {
+    let options = options.application_name("parlour");
+    let pool: PgPool = PgPoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(WAIT)
+        .connect_with(options)
+        .await
+        .map_err(DbError::from)?;
+    let mut connection = pool.acquire().await.map_err(DbError::from)?;
+    migrate(&mut *connection, false).await?;
+    drop(connection);
+    Ok(Db::Postgres(pool))
+}
+
+async fn migrate<C: Migrate>(connection: &mut C, is_sqlite: bool) -> Result<(), OpenError> {
+    let migrations = MIGRATIONS
+        .iter()
+        .map(|&(version, name, text)| {
+            let sql = if is_sqlite { text.replace("-- sqlite:", "") } else { text.to_owned() };
+            let sql = AssertSqlSafe(sql).into_sql_str();
+            Migration::new(version, name.into(), MigrationType::Simple, sql, false)
+        })
+        .collect();
+    Migrator::with_migrations(migrations).run_direct(None, connection, false).await.map_err(|error| match error {
+        MigrateError::VersionMissing(version) => OpenError::Newer(version),
+        other => OpenError::Migrate(other),
+    })
+}
+
+impl Sqlite3 {
+    /// The data folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}

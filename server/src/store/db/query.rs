@@ -1,0 +1,202 @@
+//! A statement with its values, for either database.
+
+use std::fmt::Write;
+
+use parlour_protocol::{
+    CategoryId, ConnectionId, InviteId, Nonce, RoleId, RoomId, RowKey, SessionId, Timestamp, UserId,
+};
+use sqlx::{
+    Arguments as _, Encode, FromRow, PgConnection, PgPool, Postgres, SqlSafeStr, SqlStr, Sqlite, SqliteConnection,
+    SqlitePool, Type,
+    postgres::{PgArguments, PgRow},
+    sqlite::{SqliteArguments, SqliteRow},
+};
+use uuid::Uuid;
+
+use super::DbError;
+use crate::store::StoreError;
+
+/// A statement with its values.
+#[must_use = "a query does nothing until it is run"]
+pub struct Query<'c> {
+    sql: SqlStr,
+    target: Target<'c>,
+    refused: Option<String>,
+}
+
+enum Target<'c> {
+    Sqlite(SqliteTarget<'c>, SqliteArguments),
+    Postgres(PgTarget<'c>, PgArguments),
+}
+
+pub(super) enum SqliteTarget<'c> {
+    Pool(&'c SqlitePool),
+    Connection(&'c mut SqliteConnection),
+}
+
+pub(super) enum PgTarget<'c> {
+    Pool(&'c PgPool),
+    Connection(&'c mut PgConnection),
+}
+
+/// A row that both databases read alike: a tuple, or a struct that derives [`sqlx::FromRow`].
+pub trait Row: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
+
+impl<R: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin> Row for R {}
+
+/// A value that both databases take alike.
+pub trait Bind {
+    /// Adds the value to a statement.
+    fn bind(self, query: &mut Query<'_>);
+}
+
+macro_rules! bind {
+    ($( $type:ty : |$value:ident| $convert:expr ),* $(,)?) => { $(
+        impl Bind for $type {
+            fn bind(self, query: &mut Query<'_>) {
+                let $value = self;
+                query.add($convert);
+            }
+        }
+
+        impl Bind for Option<$type> {
+            fn bind(self, query: &mut Query<'_>) {
+                query.add(self.map(|$value| $convert));
+            }
+        }
+    )* };
+}
+
+bind! {
+    i64: |value| value,
+    u64: |value| i64::try_from(value).unwrap_or(i64::MAX),
+    u32: |value| i64::from(value),
+    bool: |value| value,
+    String: |value| value,
+    &str: |value| value.to_owned(),
+    &String: |value| value.clone(),
+    Vec<u8>: |value| value,
+    &[u8]: |value| value.to_vec(),
+    Uuid: |value| value,
+    UserId: |value| value.uuid(),
+    RoomId: |value| value.uuid(),
+    RoleId: |value| value.uuid(),
+    SessionId: |value| value.uuid(),
+    ConnectionId: |value| value.uuid(),
+    CategoryId: |value| value.uuid(),
+    InviteId: |value| value.as_str().to_owned(),
+    &Nonce: |value| value.as_str().to_owned(),
+    Timestamp: |value| value.as_millis(),
+    RowKey: |value| value.tick(),
+}
+
+impl<'c> Query<'c> {
+    pub(super) fn sqlite(sql: impl SqlSafeStr, target: SqliteTarget<'c>) -> Self {
+        Self { sql: sql.into_sql_str(), target: Target::Sqlite(target, SqliteArguments::default()), refused: None }
+    }
+
+    pub(super) fn postgres(sql: impl SqlSafeStr, target: PgTarget<'c>) -> Self {
+        Self { sql: sql.into_sql_str(), target: Target::Postgres(target, PgArguments::default()), refused: None }
+    }
+
+    /// The value of the next placeholder.
+    pub fn bind(mut self, value: impl Bind) -> Self {
+        value.bind(&mut self);
+        self
+    }
+
+    /// The values of [`list`]'s placeholders.
+    pub fn bind_list<T: Bind + Clone>(mut self, values: &[T]) -> Self {
+        let Some(last) = values.last() else { return self };
+        for value in values.iter().chain(std::iter::repeat(last)).take(values.len().next_power_of_two()) {
+            value.clone().bind(&mut self);
+        }
+        self
+    }
+
+    fn add<'t, T>(&mut self, value: T)
+    where
+        T: Encode<'t, Sqlite> + Type<Sqlite> + Encode<'t, Postgres> + Type<Postgres>,
+    {
+        let outcome = match &mut self.target {
+            Target::Sqlite(_, arguments) => arguments.add(value),
+            Target::Postgres(_, arguments) => arguments.add(value),
+        };
+        if let Err(error) = outcome {
+            self.refused = Some(error.to_string());
+        }
+    }
+}
+
+macro_rules! run {
+    ($query:expr, |$sql:ident, $arguments:ident, $executor:ident| $run:expr) => {{
+        let Query { sql: $sql, target, refused } = $query;
+        if let Some(reason) = refused {
+            return Err(StoreError::Internal(reason.into()).into());
+        }
+        match target {
+            Target::Sqlite(SqliteTarget::Pool($executor), $arguments) => $run,
+            Target::Sqlite(SqliteTarget::Connection($executor), $arguments) => $run,
+            Target::Postgres(PgTarget::Pool($executor), $arguments) => $run,
+            Target::Postgres(PgTarget::Connection($executor), $arguments) => $run,
+        }
+    }};
+}
+
+impl Query<'_> {
+    /// All rows.
+    ///
+    /// # Errors
+    /// As [`DbError`] says.
+    pub async fn all<R: Row>(self) -> Result<Vec<R>, DbError> {
+        run!(self, |sql, arguments, executor| Ok(sqlx::query_as_with(sql, arguments).fetch_all(executor).await?))
+    }
+
+    /// The only row, or none.
+    ///
+    /// # Errors
+    /// As [`DbError`] says.
+    pub async fn optional<R: Row>(self) -> Result<Option<R>, DbError> {
+        run!(self, |sql, arguments, executor| Ok(sqlx::query_as_with(sql, arguments).fetch_optional(executor).await?))
+    }
+
+    /// The only row of a statement that always has one, such as a count.
+    ///
+    /// # Errors
+    /// As [`DbError`] says.
+    pub async fn one<R: Row>(self) -> Result<R, DbError> {
+        run!(self, |sql, arguments, executor| Ok(sqlx::query_as_with(sql, arguments).fetch_one(executor).await?))
+    }
+
+    /// Runs it; the number of rows that it changed.
+    ///
+    /// # Errors
+    /// As [`DbError`] says.
+    pub async fn execute(self) -> Result<u64, DbError> {
+        run!(self, |sql, arguments, executor| {
+            Ok(sqlx::query_with(sql, arguments).execute(executor).await?.rows_affected())
+        })
+    }
+}
+
+/// `($first, …)`: the placeholders of a list of `count` values. Their number is rounded up to a power of two, so
+/// that few statements need to be prepared; [`Query::bind_list`] repeats the last value.
+pub fn list(first: usize, count: usize) -> String {
+    if count == 0 {
+        return "(null)".to_owned();
+    }
+    let mut text = String::with_capacity(6 * count + 2);
+    for number in first..first + count.next_power_of_two() {
+        let separator = if number == first { '(' } else { ',' };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{separator}${number}");
+    }
+    text.push(')');
+    text
+}
+
+impl std::fmt::Debug for Query<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Query").field("sql", &self.sql.as_str()).finish_non_exhaustive()
+    }
+}

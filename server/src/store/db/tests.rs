@@ -1,0 +1,114 @@
+//! What opening and querying promise.
+
+use parlour_protocol::{Timestamp, UserId};
+use sqlx::AssertSqlSafe;
+use uuid::Uuid;
+
+use super::{Db, DbError, OpenError, list, open_sqlite};
+use crate::store::{StoreError, testing::TestDb};
+
+#[derive(Debug, PartialEq, sqlx::FromRow)]
+struct AccountRow {
+    user_id: Uuid,
+    name: String,
+    issuer: Option<String>,
+    is_operator: bool,
+    created_at: i64,
+}
+
+async fn add_account(db: &Db, user_id: UserId, name: &str) -> Result<u64, DbError> {
+    db.write(
+        "insert into account (user_id, name, name_key, name_fold, image, biography, is_operator, is_disabled, \
+         is_deleted, issuer, created_at, updated_at) values ($1, $2, $2, $2, '', '', $3, false, false, $4, $5, $5)",
+    )
+    .bind(user_id)
+    .bind(name)
+    .bind(true)
+    .bind(None::<String>)
+    .bind(Timestamp::from_millis(1_700_000_000_000))
+    .execute()
+    .await
+}
+
+async fn reads_what_was_written(db: &Db) {
+    let (ada, bob, eve) = (UserId::new(), UserId::new(), UserId::new());
+    add_account(db, ada, "ada").await.unwrap();
+    add_account(db, bob, "bob").await.unwrap();
+    add_account(db, eve, "eve").await.unwrap();
+    let sql = "select user_id, name, issuer, is_operator, created_at from account where user_id = $1";
+    let row: AccountRow = db.read(sql).bind(ada).one().await.unwrap();
+    let expected = AccountRow {
+        user_id: ada.uuid(),
+        name: "ada".to_owned(),
+        issuer: None,
+        is_operator: true,
+        created_at: 1_700_000_000_000,
+    };
+    assert_eq!(row, expected);
+    for ids in [vec![], vec![ada], vec![ada, bob, eve]] {
+        let sql = format!("select count(*) from account where user_id in {}", list(1, ids.len()));
+        let (count,): (i64,) = db.read(AssertSqlSafe(sql)).bind_list(&ids).one().await.unwrap();
+        assert_eq!(usize::try_from(count).unwrap(), ids.len());
+    }
+    assert!(matches!(add_account(db, UserId::new(), "ada").await, Err(DbError::Unique)));
+    let orphan = db
+        .write("insert into member_role (room_id, user_id, role_id) values ($1, $1, $1)")
+        .bind(Uuid::new_v4())
+        .execute()
+        .await;
+    assert!(matches!(orphan, Err(DbError::Constraint(_))), "{orphan:?}");
+    let mut tx = db.begin().await.unwrap();
+    tx.query("delete from account").execute().await.unwrap();
+    drop(tx);
+    let (count,): (i64,) = db.read("select count(*) from account").one().await.unwrap();
+    assert_eq!(count, 3);
+}
+
+#[tokio::test]
+async fn sqlite_reads_what_was_written() {
+    reads_what_was_written(&TestDb::sqlite().await.db).await;
+}
+
+#[tokio::test]
+async fn postgres_reads_what_was_written() {
+    if let Some(test) = TestDb::postgres().await {
+        reads_what_was_written(&test.db).await;
+    }
+}
+
+#[tokio::test]
+async fn a_folder_in_use_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open_sqlite(folder.path()).await.unwrap();
+    let error = open_sqlite(folder.path()).await.unwrap_err();
+    assert!(matches!(error, OpenError::InUse(_)), "{error}");
+    assert!(error.to_string().contains("in use by another process"));
+    db.close().await;
+    drop(db);
+    open_sqlite(folder.path()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open_sqlite(folder.path()).await.unwrap();
+    db.write(
+        "insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+         values (9999, 'of the future', true, $1, 0)",
+    )
+    .bind(vec![0_u8])
+    .execute()
+    .await
+    .unwrap();
+    db.close().await;
+    drop(db);
+    let error = open_sqlite(folder.path()).await.unwrap_err();
+    assert!(matches!(error, OpenError::Newer(9999)), "{error}");
+}
+
+#[tokio::test]
+async fn readers_cannot_write() {
+    let test = TestDb::sqlite().await;
+    let outcome = test.db.read("delete from account").execute().await;
+    assert!(matches!(outcome, Err(DbError::Store(StoreError::Unavailable(_)))), "{outcome:?}");
+}

@@ -1,0 +1,58 @@
+//! Fresh databases for tests.
+
+use std::{env, str::FromStr};
+
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor, postgres::PgConnectOptions};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::db::{Db, open_postgres_with, open_sqlite};
+
+/// A database of one test.
+pub(crate) struct TestDb {
+    /// The database.
+    pub(crate) db: Db,
+    place: Place,
+}
+
+enum Place {
+    Folder(TempDir),
+    Schema(Box<PgConnectOptions>),
+}
+
+impl TestDb {
+    /// A SQLite file in a folder of its own.
+    pub(crate) async fn sqlite() -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        Self { db: open_sqlite(folder.path()).await.expect("a new database"), place: Place::Folder(folder) }
+    }
+
+    /// A schema of its own on the server of `PARLOUR_TEST_POSTGRES_URL`. None, visibly, without such a server;
+    /// a failure then when `PARLOUR_TEST_REQUIRE_POSTGRES` is set.
+    pub(crate) async fn postgres() -> Option<Self> {
+        let Ok(url) = env::var("PARLOUR_TEST_POSTGRES_URL") else {
+            assert!(env::var_os("PARLOUR_TEST_REQUIRE_POSTGRES").is_none(), "PARLOUR_TEST_POSTGRES_URL is not set");
+            eprintln!("SKIPPED: PARLOUR_TEST_POSTGRES_URL is not set");
+            return None;
+        };
+        let options = PgConnectOptions::from_str(&url).expect("an address of Postgres");
+        let schema = format!("test_{}", Uuid::new_v4().simple());
+        let mut connection = options.connect().await.expect("a running Postgres");
+        connection.execute(AssertSqlSafe(format!("create schema {schema}"))).await.expect("a new schema");
+        let options = options.options([("search_path", schema)]);
+        let db = open_postgres_with(options.clone(), 8).await.expect("a new database");
+        Some(Self { db, place: Place::Schema(Box::new(options)) })
+    }
+
+    /// The same database, opened again as after a restart.
+    pub(crate) async fn reopen(self) -> Self {
+        let Self { db, place } = self;
+        db.close().await;
+        drop(db);
+        let db = match &place {
+            Place::Folder(folder) => open_sqlite(folder.path()).await.expect("the same database"),
+            Place::Schema(options) => open_postgres_with(options.as_ref().clone(), 8).await.expect("the same database"),
+        };
+        Self { db, place }
+    }
+}
