@@ -1,0 +1,3 @@
+//! Accounts and log-ins.
+
+pub(crate) mod caller;
