@@ -1,6 +1,6 @@
 // Accounts over HTTP. The session itself is a cookie that scripts cannot read.
 import { WireError, noAnswer } from "./wire_error";
-import type { User, WireErrorObject } from "./wire/types";
+import type { User, ProtocolError } from "./wire/generated";
 
 const deadlineMs = 20_000;
 
@@ -24,8 +24,8 @@ async function post<T>(path: string, data: unknown): Promise<T> {
     throw new WireError({ code: "internal", message: `status ${response.status}` });
   }
   if (!response.ok) {
-    const error = body as Partial<WireErrorObject>;
-    throw new WireError({ ...error, code: error.code ?? "internal" });
+    const error = body as Partial<ProtocolError>;
+    throw new WireError({ ...error, code: error.code ?? "internal", message: error.message ?? "" });
   }
   return body as T;
 }

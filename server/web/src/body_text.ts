@@ -1,5 +1,5 @@
 // A message as text: for screen readers and quotes, and as what its author typed, for editing.
-import type { Message } from "./wire/types";
+import type { Message } from "./wire/generated";
 
 /** The server sends markup in these types only; every other body is plain text. */
 export function isMarkup(message: Message): boolean {

@@ -2,7 +2,7 @@
 // It knows nothing about rooms; events and the end of a connection are handed to its listener.
 import { fullJitter, reconnectBackoff } from "./backoff";
 import { WireError, noAnswer } from "./wire_error";
-import type { DataOf, EventFrame, HelloReply, OperationName, ReplyOf, WireErrorObject } from "./wire/types";
+import { type EventFrame, type HelloReply, type OperationName, type Operations, type ServerFrame, closeCode } from "./wire/generated";
 
 export type ConnectionState =
   | { kind: "connecting" }
@@ -25,6 +25,9 @@ interface Pending {
   settle(result: { data: unknown } | { error: WireError }): void;
   deadline: ReturnType<typeof setTimeout>;
 }
+
+type DataOf<O extends OperationName> = Operations[O]["data"];
+type ReplyOf<O extends OperationName> = Operations[O]["reply"];
 
 const requestDeadlineMs = 15_000;
 const connectDeadlineMs = 15_000;
@@ -64,7 +67,7 @@ export class Connection {
     clearTimeout(this.timer);
     const socket = this.socket;
     this.forget();
-    socket?.close(1000);
+    socket?.close(closeCode.normal);
   }
 
   /** Does not wait any longer when it is waiting; asks whether the server is there when it believes to be online. */
@@ -136,9 +139,10 @@ export class Connection {
 
   private received(text: string): void {
     this.lastFrameAt = performance.now();
-    const frame = JSON.parse(text) as { id?: number; data?: unknown; error?: WireErrorObject } & EventFrame;
-    if (frame.event) this.listener.event(frame);
-    else if (frame.id !== undefined) {
+    const frame = JSON.parse(text) as ServerFrame;
+    if ("event" in frame) {
+      this.listener.event(frame);
+    } else if (frame.id !== undefined) {
       this.settle(frame.id, frame.error ? { error: new WireError(frame.error) } : { data: frame.data ?? {} });
     }
   }
@@ -184,20 +188,20 @@ export class Connection {
     const livedMs = this.isOnline ? performance.now() - this.onlineSince : 0;
     this.forget();
     switch (code) {
-      case 1000:
+      case closeCode.normal:
         return this.end("closed");
-      case 4401:
+      case closeCode.unauthenticated:
         return this.end("unauthenticated");
-      case 1003:
-      case 1007:
-      case 1009:
-      case 4400:
+      case closeCode.wrongFrameKind:
+      case closeCode.invalidUtf8:
+      case closeCode.tooBig:
+      case closeCode.badFrame:
         return this.end("fatal");
     }
     if (livedMs >= settledAfterMs) this.attempt = 0;
     let wait = fullJitter(reconnectBackoff, this.attempt++, Math.random);
-    if (code === 1001) wait = Math.random() * 5000;
-    if (code === 4429) wait += Number(/retryAfterMs=(\d+)/.exec(reason)?.[1] ?? 1000);
+    if (code === closeCode.goingAway) wait = Math.random() * 5000;
+    if (code === closeCode.tooMany) wait += Number(/retryAfterMs=(\d+)/.exec(reason)?.[1] ?? 1000);
     this.listener.state({ kind: "waiting", at: performance.now() + wait });
     this.timer = setTimeout(() => this.open(), wait);
   }

@@ -1,7 +1,7 @@
 // Messages on their way to the server: kept until an answer that leaves no doubt, sent in order room by room.
 // After a doubtful failure the room halts, and what is unanswered is repeated in order with the same nonces.
 import { type Backoff, fullJitter } from "./backoff";
-import { WireError } from "./wire_error";
+import { type FailureCode, WireError } from "./wire_error";
 
 export interface Draft {
   roomId: string;
@@ -16,7 +16,7 @@ export interface OutboxItem extends Draft {
   createdAt: number;
   state: "queued" | "sending" | "failed";
   /** Why it failed, or why it waits. */
-  error?: { code: string; message: string };
+  error?: { code: FailureCode; message: string };
   /** A doubtful answer: it may be stored already. */
   isUnsure?: boolean;
 }
@@ -177,7 +177,7 @@ export class Outbox {
       lane.attempt = 0;
       this.forget(item);
     } else {
-      this.refused(item, lane, error instanceof WireError ? error : new WireError({ code: "no_answer" }));
+      this.refused(item, lane, error instanceof WireError ? error : new WireError({ code: "no_answer", message: "no answer" }));
     }
     if (!lane.isHalted) this.pump(item.roomId);
     else if (lane.inFlight === 0) this.scheduleResume(item.roomId, lane);

@@ -1,17 +1,17 @@
 // Names and pictures of accounts by id, asked for in batches when something shows them.
 import { type Signal, signal } from "@preact/signals";
-import type { User, Uuid } from "./wire/types";
+import type { User, UserId } from "./wire/generated";
 
 const batchMax = 500;
 
 export class People {
-  private known = new Map<Uuid, Signal<User | undefined>>();
-  private missing = new Set<Uuid>();
+  private known = new Map<UserId, Signal<User | undefined>>();
+  private missing = new Set<UserId>();
   private isScheduled = false;
 
-  constructor(private readonly fetch: (userIds: Uuid[]) => Promise<User[]>) {}
+  constructor(private readonly fetch: (userIds: UserId[]) => Promise<User[]>) {}
 
-  get(userId: Uuid): Signal<User | undefined> {
+  get(userId: UserId): Signal<User | undefined> {
     const person = this.slot(userId);
     if (!person.peek() && !this.missing.has(userId)) {
       this.missing.add(userId);
@@ -24,7 +24,7 @@ export class People {
     for (const user of users) {
       const person = this.slot(user.userId);
       const old = person.peek();
-      if (!old || old.updatedAt <= user.updatedAt) person.value = user;
+      if (!old || (old.updatedAt ?? "") <= (user.updatedAt ?? "")) person.value = user;
     }
   }
 
@@ -33,7 +33,7 @@ export class People {
     if (this.missing.size > 0) this.schedule();
   }
 
-  private slot(userId: Uuid): Signal<User | undefined> {
+  private slot(userId: UserId): Signal<User | undefined> {
     let person = this.known.get(userId);
     if (!person) {
       person = signal(undefined);

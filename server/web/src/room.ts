@@ -3,12 +3,10 @@ import { batch, signal } from "@preact/signals";
 import type { OutboxItem } from "./outbox";
 import { Timeline, type TimelineCallbacks, cleared } from "./timeline";
 import { Unread } from "./unread";
-import type { DurableEvent, Member, Message, Room, RoomView, Uuid } from "./wire/types";
-
-export const bits = { readMessages: 1, sendMessages: 2, manageMessages: 4, manageRoom: 16, manageInvites: 64 };
+import { type DurableEvent, type Member, type Message, type Room, type RoomId, type RoomView, type UserId, permission } from "./wire/generated";
 
 export interface Typist {
-  userId: Uuid;
+  userId: UserId;
   name: string;
 }
 
@@ -18,7 +16,7 @@ const typingShownMs = 3000;
 const countedTypes = new Set(["Message", "Poll", "Webhook"]);
 
 export class RoomModel {
-  readonly roomId: Uuid;
+  readonly roomId: RoomId;
   readonly view;
   readonly messages = signal<Message[]>([]);
   readonly isLoaded = signal(false);
@@ -44,14 +42,14 @@ export class RoomModel {
   readonly unread = new Unread();
   /** Messages by others in the catch-up that is under way. */
   missedCount = 0;
-  private typingTimers = new Map<Uuid, ReturnType<typeof setTimeout>>();
+  private typingTimers = new Map<UserId, ReturnType<typeof setTimeout>>();
   private isRefreshScheduled = false;
 
   constructor(view: RoomView, callbacks: Omit<TimelineCallbacks, "changed">) {
     this.roomId = view.room.roomId;
     this.view = signal(view);
     this.timeline = new Timeline(this.roomId, { ...callbacks, changed: () => this.scheduleRefresh() });
-    this.timeline.position = { epoch: view.head.epoch, seq: view.head.seq ?? 0 };
+    this.timeline.position = { epoch: view.head?.epoch ?? "", seq: view.head?.seq ?? 0 };
     this.takeView(view);
   }
 
@@ -66,18 +64,18 @@ export class RoomModel {
   /** Why nothing can be written here, if so. */
   get silence(): string | undefined {
     const { room, membership } = this.view.value;
-    if (!this.may(bits.sendMessages)) return "You may read here, but not write.";
+    if (!this.may(permission.SendMessages)) return "You may read here, but not write.";
     if (membership.timeoutUntil && Date.parse(membership.timeoutUntil) > Date.now()) return "You are timed out in this room.";
-    if (room.isReadOnly && !this.may(bits.manageMessages)) return "This room is read-only.";
+    if (room.isReadOnly && !this.may(permission.ManageMessages)) return "This room is read-only.";
     return undefined;
   }
 
   takeView(view: RoomView): void {
     batch(() => {
       this.view.value = view;
-      const activity = view.room.lastActivityAt ?? view.room.createdAt;
+      const activity = view.room.lastActivityAt ?? view.room.createdAt ?? "";
       if (activity > this.lastActivityAt.peek()) this.lastActivityAt.value = activity;
-      this.unread.counted(view.membership.unreadCount ?? 0, view.membership.mentionCount ?? 0, view.head.seq ?? 0);
+      this.unread.counted(view.membership.unreadCount ?? 0, view.membership.mentionCount ?? 0, view.head?.seq ?? 0);
       this.showUnread();
     });
   }
@@ -92,12 +90,12 @@ export class RoomModel {
     this.view.value = { ...view, room: { ...view.room, ...changes } };
   }
 
-  nicknameOf(userId: Uuid): string | undefined {
+  nicknameOf(userId: UserId): string | undefined {
     return this.members.value?.find((member) => member.userId === userId)?.nickname || undefined;
   }
 
   /** Room, member and activity side of an event; the timeline has done the messages. */
-  applied(event: DurableEvent, selfId: Uuid): void {
+  applied(event: DurableEvent, selfId: UserId): void {
     switch (event.event) {
       case "message.created": {
         const { message } = event.data;
@@ -143,7 +141,7 @@ export class RoomModel {
     this.typists.value = [...this.typists.peek().filter((other) => other.userId !== typist.userId), typist];
   }
 
-  private stoppedTyping(userId: Uuid): void {
+  private stoppedTyping(userId: UserId): void {
     clearTimeout(this.typingTimers.get(userId));
     if (this.typingTimers.delete(userId)) this.typists.value = this.typists.peek().filter((typist) => typist.userId !== userId);
   }

@@ -1,6 +1,6 @@
 // What is open on the screen beside the room itself.
 import { signal } from "@preact/signals";
-import type { Message } from "./wire/types";
+import type { Message } from "./wire/generated";
 
 export type Dialog =
   | { kind: "newRoom" }

@@ -12,20 +12,20 @@ import { RoomModel } from "./room";
 import { go, route } from "./route";
 import { WireError, explain } from "./wire_error";
 import type {
-  BehindNotice,
-  CatchUpPage,
+  CatchUp,
   DurableEvent,
   EventFrame,
   HelloReply,
   Invite,
-  InvitePreview,
+  InviteGetReply,
   Membership,
   Message,
+  RoomId,
   RoomView,
-  SubscribedRoom,
+  Subscribed,
+  UnsubscribeReason,
   User,
-  Uuid,
-} from "./wire/types";
+} from "./wire/generated";
 
 const historyPage = 50;
 const membersPage = 1000;
@@ -44,7 +44,7 @@ export type Session = { kind: "starting" } | { kind: "signedOut"; note?: string 
 
 export const session = signal<Session>({ kind: "starting" });
 export const connectionState = signal<ConnectionState>({ kind: "connecting" });
-export const rooms = signal<ReadonlyMap<Uuid, RoomModel>>(new Map());
+export const rooms = signal<ReadonlyMap<RoomId, RoomModel>>(new Map());
 /** The room list was read once: an id that it lacks is unknown. */
 export const isListed = signal(false);
 
@@ -220,7 +220,7 @@ function listRooms(): Promise<void> {
 
 async function walkRooms(): Promise<void> {
   const before = new Set(rooms.peek().keys());
-  const seen = new Set<Uuid>();
+  const seen = new Set<RoomId>();
   let cursor: string | undefined;
   do {
     const page = await connection.request("room.list", { order: "Id", limit: roomsPage, cursor });
@@ -266,7 +266,7 @@ function addRoom(view: RoomView): RoomModel {
   return room;
 }
 
-function dropRoom(roomId: Uuid): void {
+function dropRoom(roomId: RoomId): void {
   const room = rooms.peek().get(roomId);
   if (!room) return;
   room.timeline.disconnected();
@@ -294,7 +294,7 @@ function subscribe(models: RoomModel[]): void {
     const entries = part.map((room) => ({ roomId: room.roomId, since: room.timeline.subscribing() }));
     connection.call("room.subscribe", { rooms: entries }, (result) => {
       if ("data" in result) {
-        for (const reply of result.data.rooms) subscribed(reply);
+        for (const reply of result.data.rooms ?? []) subscribed(reply);
       } else {
         for (const room of part) room.timeline.disconnected();
         setTimeout(() => {
@@ -306,7 +306,7 @@ function subscribe(models: RoomModel[]): void {
   }
 }
 
-function subscribed(reply: SubscribedRoom): void {
+function subscribed(reply: Subscribed): void {
   const room = rooms.peek().get(reply.roomId);
   if (!room) return;
   room.timeline.subscribed(reply);
@@ -321,50 +321,41 @@ function subscribed(reply: SubscribedRoom): void {
 // --- events ----------------------------------------------------------------------------------------------------
 
 function received(frame: EventFrame): void {
-  if (!frame.roomId) return userEvent(frame);
-  const room = rooms.peek().get(frame.roomId);
-  if (!room) return;
+  const room = "roomId" in frame ? rooms.peek().get(frame.roomId) : undefined;
   switch (frame.event) {
     case "room.catchUp":
-      return caughtUp(room, frame);
-    case "room.behind":
-      return room.timeline.behind(frame.sub, (frame.data ?? {}) as BehindNotice);
-    case "room.advanced":
-      return room.timeline.advanced(frame.sub, frame.seq ?? 0);
-    case "room.unsubscribed":
-      return unsubscribed(room, frame);
-    case "typing.started": {
-      const typist = frame.data as { userId: Uuid; name: string };
-      if (typist.userId !== selfId) room.typing(typist);
+      if (room) caughtUp(room, frame.sub, frame.data ?? {});
       return;
-    }
-  }
-  if (frame.seq !== undefined) room.timeline.event(frame as DurableEvent);
-}
-
-function userEvent(frame: EventFrame): void {
-  switch (frame.event) {
+    case "room.behind":
+      room?.timeline.behind(frame.sub, frame.data);
+      return;
+    case "room.advanced":
+      room?.timeline.advanced(frame.sub, frame.seq);
+      return;
+    case "room.unsubscribed":
+      if (room) unsubscribed(room, frame.sub, frame.data.reason);
+      return;
+    case "typing.started":
+      if (frame.data.userId !== selfId) room?.typing(frame.data);
+      return;
     case "membership.updated": {
-      const { membership } = frame.data as { membership: Membership };
+      const { membership } = frame.data;
       const room = rooms.peek().get(membership.roomId);
       if (room) takeMembership(room, membership);
       return;
     }
     case "room.added": {
-      const view = frame.data as RoomView;
-      const [fresh] = takeViews([view]);
-      const room = fresh ?? rooms.peek().get(view.room.roomId);
+      const [fresh] = takeViews([frame.data]);
+      const room = fresh ?? rooms.peek().get(frame.data.room.roomId);
       // Read access came back to a room that was kept in the list.
       if (room && !room.isReadable.peek()) subscribeSoon(room);
       return;
     }
-    case "room.removed": {
-      const { roomId, reason } = frame.data as { roomId: Uuid; reason: string };
-      removed(roomId, reason);
+    case "room.removed":
+      removed(frame.data.roomId, frame.data.reason);
       return;
-    }
     case "user.updated":
-      people.learn((frame.data as { user: User }).user);
+      people.learn(frame.data.user);
       return;
     case "user.behind":
       void listRooms();
@@ -372,12 +363,13 @@ function userEvent(frame: EventFrame): void {
     case "session.expiring":
       void renewSession();
       return;
+    default:
+      if (room && "seq" in frame) room.timeline.event(frame);
   }
 }
 
-function caughtUp(room: RoomModel, frame: EventFrame): void {
-  const page = (frame.data ?? {}) as CatchUpPage;
-  room.timeline.catchUp(frame.sub, page);
+function caughtUp(room: RoomModel, sub: number, page: CatchUp): void {
+  room.timeline.catchUp(sub, page);
   if (!page.done || room.missedCount === 0) return;
   scheduleMembershipRead(room);
   if (currentRoom.peek() === room) speak(room.missedCount === 1 ? "1 new message" : `${room.missedCount} new messages`);
@@ -416,14 +408,13 @@ function speakMessage(room: RoomModel, message: Message): void {
   speak(isSpokenBySomebody ? `${shownName(room, message)}: ${text}` : text);
 }
 
-function unsubscribed(room: RoomModel, frame: EventFrame): void {
-  if (!room.timeline.unsubscribed(frame.sub)) return;
-  const { reason } = (frame.data ?? {}) as { reason?: string };
+function unsubscribed(room: RoomModel, sub: number, reason: UnsubscribeReason): void {
+  if (!room.timeline.unsubscribed(sub)) return;
   if (reason === "Revoked") room.isReadable.value = false;
-  else if (reason) removed(room.roomId, reason);
+  else removed(room.roomId, reason);
 }
 
-function removed(roomId: Uuid, reason: string): void {
+function removed(roomId: RoomId, reason: string): void {
   const room = rooms.peek().get(roomId);
   if (!room) return;
   const name = room.name;
@@ -521,7 +512,7 @@ effect(() => {
     shownRoom = room;
     if (!room) return;
     const { membership } = room.view.peek();
-    room.openedAt.value = room.unreadCount.peek() > 0 ? (membership.lastReadAt ?? membership.createdAt) : "";
+    room.openedAt.value = room.unreadCount.peek() > 0 ? (membership.lastReadAt ?? membership.createdAt ?? "") : "";
     if (connectionState.peek().kind === "online") void showRoom(room);
   });
 });
@@ -622,7 +613,8 @@ function scheduleViewRead(room: RoomModel): void {
   setTimeout(async () => {
     toView.delete(room);
     try {
-      room.takeView(await connection.request("room.get", { roomId: room.roomId }));
+      const view = await connection.request("room.get", { roomId: room.roomId });
+      if (view.room && view.membership) room.takeView(view as RoomView);
     } catch {
       // The next hello reads the room list.
     }
@@ -630,7 +622,7 @@ function scheduleViewRead(room: RoomModel): void {
 }
 
 export function shownName(room: RoomModel, message: Message): string {
-  if (message.appUser) return message.appUser.name;
+  if (message.appUser) return message.appUser.name ?? "Webhook";
   if (!message.userId) return "Somebody";
   return room.nicknameOf(message.userId) ?? people.get(message.userId).value?.name ?? "…";
 }
@@ -673,7 +665,7 @@ export function waitOf(room: RoomModel): number | undefined {
   return outbox?.waitOf(room.roomId);
 }
 
-function showPending(roomId: Uuid): void {
+function showPending(roomId: RoomId): void {
   const room = rooms.peek().get(roomId);
   if (room && outbox) room.pending.value = outbox.of(roomId);
 }
@@ -756,11 +748,11 @@ export async function newInvite(room: RoomModel, nonce: string): Promise<Invite>
   return (await connection.request("invite.create", { roomId: room.roomId, nonce })).invite;
 }
 
-export function lookAtInvite(inviteId: string): Promise<InvitePreview> {
+export function lookAtInvite(inviteId: string): Promise<InviteGetReply> {
   return connection.request("invite.get", { inviteId });
 }
 
-export async function join(inviteId: string, roomId: Uuid, nonce: string): Promise<void> {
+export async function join(inviteId: string, roomId: RoomId, nonce: string): Promise<void> {
   try {
     takeViews([await connection.request("invite.join", { inviteId, nonce })]);
   } catch (error) {
@@ -775,7 +767,7 @@ export function fail(error: unknown): void {
 }
 
 /** The room to open when none is asked for. */
-export function homeRoom(): Uuid | undefined {
+export function homeRoom(): RoomId | undefined {
   const last = lastRoom.get(selfId);
   return last && rooms.peek().has(last) ? last : roomList.peek()[0]?.roomId;
 }

@@ -1,15 +1,14 @@
 // One room's position and messages: what to do with each event, catch-up page and reply, whatever order they come in.
 // Pure: no network, no DOM, no clock. What has to be asked of the server is told to the callbacks.
 import type {
-  BehindNotice,
-  CatchUpPage,
+  Behind,
+  CatchUp,
   DurableEvent,
   Message,
-  MessagePage,
-  Nullable,
+  MessageListReply,
   RowKey,
-  SubscribedRoom,
-} from "./wire/types";
+  Subscribed,
+} from "./wire/generated";
 
 export interface Position {
   epoch: string;
@@ -131,7 +130,7 @@ export class Timeline {
     return { epoch: this.position.epoch, seq: this.askedFrom };
   }
 
-  subscribed(reply: SubscribedRoom): void {
+  subscribed(reply: Subscribed): void {
     this.laggingHead = undefined;
     if (reply.verdict === "error") {
       this.phase = "idle";
@@ -167,7 +166,7 @@ export class Timeline {
     this.laggingHead = undefined;
   }
 
-  catchUp(sub: number | undefined, page: CatchUpPage): void {
+  catchUp(sub: number | undefined, page: CatchUp): void {
     if (sub !== this.sub || !this.position) return;
     for (const entry of page.entries ?? []) {
       if (entry.event === "message.created") this.named.add(entry.data.message.rowKey);
@@ -181,7 +180,7 @@ export class Timeline {
     this.callbacks.changed();
   }
 
-  behind(sub: number | undefined, notice: BehindNotice): void {
+  behind(sub: number | undefined, notice: Behind): void {
     if (sub !== this.sub || !this.position) return;
     if (notice.verdict === "gap") {
       if (this.phase === "catchingUp") this.phase = "live";
@@ -310,7 +309,7 @@ export class Timeline {
     this.folds = this.folds.filter((fold) => fold.since > oldestOpen);
   }
 
-  takeNewest(read: Read, page: MessagePage): void {
+  takeNewest(read: Read, page: MessageListReply): void {
     if (read.generation === this.generation && !this.isLoaded) {
       const items = page.items ?? [];
       this.floor = this.floorOf(page, items);
@@ -328,7 +327,7 @@ export class Timeline {
   }
 
   /** The page that `olderCursor` asked for. */
-  takeOlder(read: Read, cursor: RowKey, page: MessagePage): void {
+  takeOlder(read: Read, cursor: RowKey, page: MessageListReply): void {
     if (read.generation === this.generation && this.isLoaded && this.floor === cursor) {
       const items = page.items ?? [];
       this.floor = this.floorOf(page, items);
@@ -370,7 +369,7 @@ export class Timeline {
     this.callbacks.changed();
   }
 
-  private floorOf(page: MessagePage, items: Message[]): RowKey | undefined {
+  private floorOf(page: MessageListReply, items: Message[]): RowKey | undefined {
     if (!page.hasMore) return undefined;
     if (page.nextCursor && rowKeyForm.test(page.nextCursor)) return page.nextCursor;
     return items.at(-1)?.rowKey ?? this.floor;
@@ -406,7 +405,7 @@ export class Timeline {
         break;
       case "message.updated":
         if (folded) this.insert(event.data.changes as Message);
-        else this.change(event.data.rowKey, event.data.rev, () => cleared(event.data.changes));
+        else this.change(event.data.rowKey, event.data.rev, () => cleared<Message>(event.data.changes));
         break;
       case "message.deleted":
         this.removeForGood(event.data.rowKey);
@@ -523,6 +522,6 @@ export class Timeline {
 }
 
 /** A delta's `null` means "no value now". */
-export function cleared<T extends object>(changes: Partial<Nullable<T>>): Partial<T> {
+export function cleared<T extends object>(changes: { [K in keyof T]?: T[K] | null }): Partial<T> {
   return Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, value ?? undefined])) as Partial<T>;
 }

@@ -1,13 +1,18 @@
 // Why a command did not succeed, and what that says about its effect.
-import type { WireErrorObject } from "./wire/types";
+import type { ErrorCode, ProtocolError } from "./wire/generated";
+
+/** Codes of the wire; what no reply says; and what a form of the page refuses with a text of its own. */
+export type FailureCode = ErrorCode | "no_answer" | "refused";
+
+export type Failure = Omit<ProtocolError, "code"> & { code: FailureCode };
 
 export class WireError extends Error {
-  readonly code: string;
+  readonly code: FailureCode;
   readonly retryAfterMs: number | undefined;
   readonly field: string | undefined;
   readonly rowKey: string | undefined;
 
-  constructor(error: WireErrorObject) {
+  constructor(error: Failure) {
     super(error.message || error.code);
     this.name = "WireError";
     this.code = error.code;
@@ -27,7 +32,7 @@ export function noAnswer(message: string): WireError {
   return new WireError({ code: "no_answer", message });
 }
 
-const sentences: Record<string, string> = {
+const sentences: Partial<Record<FailureCode, string>> = {
   no_answer: "The server did not answer. Check your connection and try again.",
   unavailable: "The server cannot reach its store right now. Try again in a moment.",
   internal: "Something went wrong on the server. Try again.",

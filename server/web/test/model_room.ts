@@ -1,5 +1,5 @@
 // A room as a server keeps it, small enough to be read at a glance: what a client has to agree with in the end.
-import type { CatchUpPage, DurableEvent, Message, MessagePage } from "../src/wire/types";
+import type { CatchUp, DurableEvent, Message, MessageListReply } from "../src/wire/generated";
 
 export const roomId = "3f9e7b20-6c1d-4e5a-b8f2-0a4d5c6e7f03";
 export const userId = "0b6f2c1e-4a57-4d0e-9d3a-1f5f0c7a2e01";
@@ -38,7 +38,7 @@ export class ModelRoom {
     this.born.set(rowKey, seq);
     this.revs.set(rowKey, 1);
     this.alive.set(rowKey, message);
-    this.log(rowKey, { event: "message.created", roomId, data: { message: { ...message } } });
+    this.log(rowKey, { event: "message.created", roomId, seq, data: { message: { ...message } } });
     return message;
   }
 
@@ -46,7 +46,7 @@ export class ModelRoom {
     const message = this.alive.get(rowKey)!;
     const rev = this.nextRev(rowKey);
     this.alive.set(rowKey, { ...message, message: text, rev, bodyRev: rev, isEdited: true });
-    this.log(rowKey, { event: "message.updated", roomId, data: { rowKey, rev, changes: { message: text, bodyRev: rev, isEdited: true } } });
+    this.log(rowKey, { event: "message.updated", roomId, seq: this.head + 1, data: { rowKey, rev, changes: { message: text, bodyRev: rev, isEdited: true } } });
   }
 
   react(rowKey: string, emoji: string, count: number): void {
@@ -55,13 +55,13 @@ export class ModelRoom {
     const others = (message.reactions ?? []).filter((reaction) => reaction.emoji !== emoji);
     this.alive.set(rowKey, { ...message, rev, reactions: count > 0 ? [...others, { emoji, count, userIds: [] }] : others });
     const event = count > 0 ? "reaction.added" : "reaction.removed";
-    this.log(rowKey, { event, roomId, data: { rowKey, rev, emoji, userId, count: count || undefined } });
+    this.log(rowKey, { event, roomId, seq: this.head + 1, data: { rowKey, rev, emoji, userId, count: count || undefined } });
   }
 
   delete(rowKey: string): void {
     const rev = this.nextRev(rowKey);
     this.alive.delete(rowKey);
-    this.log(rowKey, { event: "message.deleted", roomId, data: { rowKey, rev } });
+    this.log(rowKey, { event: "message.deleted", roomId, seq: this.head + 1, data: { rowKey, rev } });
   }
 
   /** As after a restore from a copy that lacked the newest message. */
@@ -75,7 +75,7 @@ export class ModelRoom {
     return structuredClone(this.entries.find((entry) => entry.seq === seq)!.event);
   }
 
-  list(cursor: string | undefined, limit: number): MessagePage {
+  list(cursor: string | undefined, limit: number): MessageListReply {
     const all = this.live().filter((message) => cursor === undefined || message.rowKey > cursor);
     const items = structuredClone(all.slice(0, limit));
     return { items, hasMore: all.length > limit, nextCursor: items.at(-1)?.rowKey, asOf: this.head };
@@ -86,7 +86,7 @@ export class ModelRoom {
   }
 
   /** What a catch-up from `since` holds, page by page. */
-  fold(since: number, pageSize: number): CatchUpPage[] {
+  fold(since: number, pageSize: number): CatchUp[] {
     const last = new Map<string, Entry>();
     for (const entry of this.entries) if (entry.seq > since) last.set(entry.rowKey, entry);
     const folded: DurableEvent[] = [];
@@ -97,7 +97,7 @@ export class ModelRoom {
       else if (message) folded.push({ event: "message.updated", roomId, seq, data: { rowKey, rev: message.rev, changes: message } });
       else if (!isNew) folded.push({ ...structuredClone(event), seq } as DurableEvent);
     }
-    const pages: CatchUpPage[] = [];
+    const pages: CatchUp[] = [];
     for (let at = 0; at < folded.length; at += pageSize) {
       const entries = folded.slice(at, at + pageSize);
       pages.push({ entries, seq: entries.at(-1)!.seq });
@@ -114,6 +114,6 @@ export class ModelRoom {
 
   private log(rowKey: string, event: DurableEvent): void {
     this.head++;
-    this.entries.push({ seq: this.head, rowKey, event: { ...event, seq: this.head } as DurableEvent });
+    this.entries.push({ seq: this.head, rowKey, event });
   }
 }

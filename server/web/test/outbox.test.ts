@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Outbox, type OutboxItem, type OutboxStorage } from "../src/outbox";
-import { WireError } from "../src/wire_error";
+import { type FailureCode, WireError } from "../src/wire_error";
 import { Random } from "./random";
 
 const room = "3f9e7b20-6c1d-4e5a-b8f2-0a4d5c6e7f03";
@@ -75,7 +75,7 @@ class Bench {
 // Node has it; the page's types do not know it.
 declare function setImmediate(run: () => void): void;
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
-const refusal = (code: string, more: { retryAfterMs?: number; rowKey?: string } = {}) => new WireError({ code, message: code, ...more });
+const refusal = (code: FailureCode, more: { retryAfterMs?: number; rowKey?: string } = {}) => new WireError({ code, message: code, ...more });
 
 describe("sending", () => {
   it("waits for the connection, then sends all in order without waiting for answers", () => {
@@ -107,7 +107,7 @@ describe("sending", () => {
 });
 
 describe("refusals", () => {
-  it.each(["bad_request", "forbidden", "timed_out", "read_only", "word_filtered", "conflict", "not_found"])(
+  it.each(["bad_request", "forbidden", "timed_out", "read_only", "word_filtered", "conflict", "not_found"] as const)(
     "%s fails that message alone",
     async (code) => {
       const bench = new Bench();
@@ -162,7 +162,7 @@ describe("refusals", () => {
 });
 
 describe("waiting", () => {
-  it.each(["slowmode", "rate_limited"])("%s is waited for, and nothing overtakes", async (code) => {
+  it.each(["slowmode", "rate_limited"] as const)("%s is waited for, and nothing overtakes", async (code) => {
     const bench = new Bench();
     bench.outbox.setOnline(true);
     bench.add("a", "b");
@@ -187,7 +187,7 @@ describe("waiting", () => {
 });
 
 describe("doubtful answers", () => {
-  it.each(["unavailable", "internal", "no_answer"])("%s halts the room and repeats in order", async (code) => {
+  it.each(["unavailable", "internal", "no_answer"] as const)("%s halts the room and repeats in order", async (code) => {
     const bench = new Bench();
     bench.outbox.setOnline(true);
     bench.add("a", "b", "c");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Read, Timeline } from "../src/timeline";
-import type { CatchUpPage, DurableEvent, Message, SubscribedRoom } from "../src/wire/types";
+import type { CatchUp, DurableEvent, Message, Subscribed } from "../src/wire/generated";
 import { ModelRoom, roomId } from "./model_room";
 import { Random } from "./random";
 
@@ -107,8 +107,8 @@ describe("live events", () => {
   it("a changed field that is null has no value any more", () => {
     const { room, sent, timeline } = opened(1);
     const { rowKey } = sent[0]!;
-    timeline.event({ event: "message.updated", roomId, seq: room.head + 1, data: { rowKey, rev: 2, changes: { message: null } } });
-    expect(timeline.snapshot()[0]?.message).toBeUndefined();
+    timeline.event({ event: "message.updated", roomId, seq: room.head + 1, data: { rowKey, rev: 2, changes: { linkPreview: null } } });
+    expect(timeline.snapshot()[0]).toHaveProperty("linkPreview", undefined);
   });
 });
 
@@ -381,8 +381,8 @@ function essence({ rowKey, rev, message, reactions }: Message) {
 
 type Frame =
   | { kind: "event"; event: DurableEvent }
-  | { kind: "subscribed"; reply: SubscribedRoom }
-  | { kind: "page"; sub: number; page: CatchUpPage }
+  | { kind: "subscribed"; reply: Subscribed }
+  | { kind: "page"; sub: number; page: CatchUp }
   | { kind: "behind"; sub: number; seq: number; head: number; verdict: "exact" | "gap" }
   | { kind: "heads"; head: number | undefined };
 

@@ -5,7 +5,7 @@ import { notices, spoken } from "../notices";
 import { go, route } from "../route";
 import { dialog, isDrawerOpen, isNarrow } from "../screen";
 import { connectionState, currentRoom, homeRoom, isListed, reconnectNow, session, unreadTotal } from "../store";
-import type { User } from "../wire/types";
+import type { User } from "../wire/generated";
 import { Dialogs } from "./dialogs";
 import { Entry } from "./entry";
 import { InvitePage } from "./invite_page";

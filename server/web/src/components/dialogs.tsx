@@ -8,7 +8,7 @@ import { go, inviteIdIn } from "../route";
 import { dialog, focusComposer } from "../screen";
 import { createRoom, currentRoom, inviteTo, leaveRoom, logOut, newInvite, remove, unsentCount, updateRoom } from "../store";
 import { WireError, explain } from "../wire_error";
-import type { Invite, Message } from "../wire/types";
+import type { Invite, Message } from "../wire/generated";
 import { Field, Form, Modal, close } from "./dialog";
 import { Icon } from "./icon";
 
@@ -92,7 +92,7 @@ function InvitePeople({ room }: { room: RoomModel }): JSX.Element {
     making.then(setInvite, (failure: unknown) => setError(explain(failure)));
   };
   useEffect(() => load(inviteTo(room, crypto.randomUUID())), []);
-  const link = invite ? new URL(invite.url, location.origin).href : "";
+  const link = invite ? new URL(invite.url ?? `/invite/${invite.inviteId}`, location.origin).href : "";
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(link);

@@ -6,7 +6,7 @@ import type { RoomModel } from "../room";
 import { dialog, focusComposer } from "../screen";
 import { edit } from "../store";
 import { explain } from "../wire_error";
-import type { Message } from "../wire/types";
+import type { Message } from "../wire/generated";
 import { grow } from "./composer";
 
 export function Editor({ room, message }: { room: RoomModel; message: Message }): JSX.Element {

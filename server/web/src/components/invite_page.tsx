@@ -4,13 +4,13 @@ import type { JSX } from "preact";
 import { go } from "../route";
 import { connectionState, join, lookAtInvite } from "../store";
 import { WireError, explain } from "../wire_error";
-import type { InvitePreview } from "../wire/types";
+import type { InviteGetReply } from "../wire/generated";
 import { Avatar } from "./avatar";
 import { Form } from "./dialog";
 import { DrawerButton } from "./room_pane";
 
 export function InvitePage({ inviteId }: { inviteId: string }): JSX.Element {
-  const [preview, setPreview] = useState<InvitePreview>();
+  const [preview, setPreview] = useState<InviteGetReply>();
   const [error, setError] = useState("");
   const nonce = useRef(crypto.randomUUID());
   const isOnline = connectionState.value.kind === "online";

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { RoomModel } from "../room";
 import { isMembersOpen } from "../screen";
 import { people } from "../store";
-import type { Member } from "../wire/types";
+import type { Member } from "../wire/generated";
 import { Avatar } from "./avatar";
 import { IconButton } from "./icon";
 
@@ -11,7 +11,7 @@ const byName = new Intl.Collator(undefined, { sensitivity: "base", numeric: true
 
 export function MembersPanel({ room }: { room: RoomModel }): JSX.Element | null {
   if (!isMembersOpen.value) return null;
-  const nameOf = (member: Member) => member.nickname || people.get(member.userId).value?.name || member.user.name;
+  const nameOf = (member: Member) => member.nickname || people.get(member.userId).value?.name || (member.user.name ?? "");
   const members = [...(room.members.value ?? [])].sort((a, b) => byName.compare(nameOf(a), nameOf(b)));
   const ownerId = room.view.value.room.userId;
   return (

@@ -3,11 +3,11 @@ import type { JSX } from "preact";
 import { isMarkup, plainText } from "../body_text";
 import { fullTime, timeOfDay } from "../format_time";
 import type { OutboxItem } from "../outbox";
-import { type RoomModel, bits } from "../room";
+import type { RoomModel } from "../room";
 import { dialog, focusComposer } from "../screen";
 import { connectionState, discard, people, retry, shownName, waitOf } from "../store";
 import { WireError, explain } from "../wire_error";
-import type { Message } from "../wire/types";
+import { type Message, permission } from "../wire/generated";
 import { Avatar } from "./avatar";
 import { Body } from "./body";
 import { Editor } from "./editor";
@@ -28,11 +28,11 @@ export function startReply(room: RoomModel, message: Message): void {
 }
 
 export function mayEdit(room: RoomModel, message: Message, isOwn: boolean): boolean {
-  return message.type === "Message" ? isOwn || room.may(bits.manageMessages) : message.type === "Webhook" && room.may(bits.manageMessages);
+  return message.type === "Message" ? isOwn || room.may(permission.ManageMessages) : message.type === "Webhook" && room.may(permission.ManageMessages);
 }
 
 export function mayDelete(room: RoomModel, message: Message, isOwn: boolean): boolean {
-  return ["Message", "Poll", "Webhook"].includes(message.type) && ((isOwn && message.type !== "Webhook") || room.may(bits.manageMessages));
+  return ["Message", "Poll", "Webhook"].includes(message.type) && ((isOwn && message.type !== "Webhook") || room.may(permission.ManageMessages));
 }
 
 export function MessageRow({ room, row, actions }: { room: RoomModel; row: Row; actions: RowActions }): JSX.Element {

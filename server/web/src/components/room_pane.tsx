@@ -1,9 +1,10 @@
 // The open room: its head, its messages, who is typing, where one writes.
 import { useRef } from "preact/hooks";
 import type { JSX } from "preact";
-import { type RoomModel, bits } from "../room";
+import type { RoomModel } from "../room";
 import { dialog, isDrawerOpen, isMembersOpen, isNarrow } from "../screen";
 import { unreadTotal } from "../store";
+import { permission } from "../wire/generated";
 import { Avatar } from "./avatar";
 import { Composer } from "./composer";
 import { ConnectionBanner } from "./connection_banner";
@@ -29,7 +30,7 @@ export function RoomPane({ room, selfId }: { room: RoomModel; selfId: string }):
           )}
         </div>
         <div class="room-actions">
-          {room.may(bits.manageInvites) && <IconButton icon="invite" label="Invite people" onClick={() => (dialog.value = { kind: "invite" })} />}
+          {room.may(permission.ManageInvites) && <IconButton icon="invite" label="Invite people" onClick={() => (dialog.value = { kind: "invite" })} />}
           <IconButton
             icon="people"
             label="Members"
@@ -37,7 +38,7 @@ export function RoomPane({ room, selfId }: { room: RoomModel; selfId: string }):
             controls="members"
             onClick={() => (isMembersOpen.value = !isMembersOpen.value)}
           />
-          {room.may(bits.manageRoom) && <IconButton icon="settings" label="Room settings" onClick={() => (dialog.value = { kind: "settings" })} />}
+          {room.may(permission.ManageRoom) && <IconButton icon="settings" label="Room settings" onClick={() => (dialog.value = { kind: "settings" })} />}
           <IconButton icon="logOut" label="Leave room" onClick={() => (dialog.value = { kind: "leave" })} />
         </div>
       </header>

@@ -7,7 +7,7 @@ import type { RoomModel } from "../room";
 import { go } from "../route";
 import { dialog, isDrawerOpen, isNarrow } from "../screen";
 import { currentRoom, isListed, roomList } from "../store";
-import type { User } from "../wire/types";
+import type { User } from "../wire/generated";
 import { Avatar } from "./avatar";
 import { ConnectionDot } from "./connection_banner";
 import { IconButton } from "./icon";
@@ -58,7 +58,7 @@ export function Sidebar({ user }: { user: User }): JSX.Element {
           {isListed.value && roomList.value.length === 0 && <p class="rooms-empty">No rooms yet. Make one, or join with an invite.</p>}
         </nav>
         <footer class="account">
-          <Avatar id={user.userId} name={user.name} />
+          <Avatar id={user.userId} name={user.name ?? ""} />
           <div class="account-name">
             <bdi>{user.name}</bdi>
             <ConnectionDot />

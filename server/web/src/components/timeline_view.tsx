@@ -7,7 +7,7 @@ import { notify } from "../notices";
 import type { RoomModel } from "../room";
 import { dialog, focusComposer } from "../screen";
 import { markRead, readBackTo, readOlder, sentNonces, trimAtEnd } from "../store";
-import type { Message } from "../wire/types";
+import type { Message } from "../wire/generated";
 import { Icon } from "./icon";
 import { MessageRow, type Row, type RowActions, mayDelete, mayEdit, startReply } from "./message_row";
 
