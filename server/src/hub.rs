@@ -24,6 +24,10 @@ use std::{
     time::Duration,
 };
 
+use axum::{
+    extract::Request,
+    response::{IntoResponse, Response},
+};
 use parlour_protocol::{
     ConnectionId, DurableEvent, ProtocolError, RoomId, SessionId, UserId, close::CloseCode, codec::Codec,
     limits::Limits,
@@ -39,12 +43,15 @@ use crate::{
     ws::{
         connection::{Connection, ConnectionContext, ConnectionLimits, SessionInfo},
         heartbeat::{Heartbeat, HeartbeatLimits, Pulse},
-        upgrade::Taken,
+        upgrade::{Handshake, Taken},
     },
 };
 
 /// Catch-ups that read the store at once; others wait their turn.
 const STORE_READS: usize = 32;
+
+/// From our 101 to the stream.
+const UPGRADE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The future of an access check.
 pub(crate) type AccessCheck = Pin<Box<dyn Future<Output = Result<(), ProtocolError>> + Send>>;
@@ -72,6 +79,8 @@ pub(crate) struct HubLimits {
     pub(crate) heartbeat: HeartbeatLimits,
     /// Log entries that are caught up; beyond it `gap`.
     pub(crate) max_catch_up: u64,
+    /// How often a subscription may be behind again soon after a resync; then 4413.
+    pub(crate) strikes: u8,
     /// Sockets of one user; beyond it 4429.
     pub(crate) connections_per_user: usize,
     /// Sockets of one address; beyond it 4429.
@@ -95,6 +104,7 @@ impl HubLimits {
             connection,
             heartbeat: HeartbeatLimits { interval: heartbeat, hello: Duration::from_millis(limits.hello_timeout_ms) },
             max_catch_up: limits.max_catch_up.into(),
+            strikes: 3,
             connections_per_user: limits.connections_per_user as usize,
             connections_per_address: limits.connections_per_address as usize,
             flush_window: Duration::ZERO,
@@ -193,6 +203,30 @@ impl Hub {
 
     pub(crate) fn metrics(&self) -> &HubMetrics {
         &self.metrics
+    }
+
+    /// Answers a request for `/v1/ws` and, when it is one, lives with the socket: see [`Hub::serve_socket`].
+    pub(crate) fn upgrade(
+        self: &Arc<Self>,
+        mut request: Request,
+        address: Option<IpAddr>,
+        handle: impl Fn(&Arc<Connection>, &[u8]) + Send + Sync + 'static,
+    ) -> Response {
+        let handshake = match Handshake::check(&mut request) {
+            Ok(handshake) => handshake,
+            Err(rejection) => return rejection.into_response(),
+        };
+        let response = handshake.response();
+        let hub = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let codec = handshake.codec;
+            match tokio::time::timeout(UPGRADE_DEADLINE, handshake.take()).await {
+                Ok(Ok(taken)) => hub.serve_socket(taken, codec, address, handle),
+                Ok(Err(error)) => tracing::debug!(%error, "an upgrade failed"),
+                Err(_) => tracing::debug!("an upgrade was not completed in time"),
+            }
+        });
+        response
     }
 
     /// Lives with one upgraded socket until it ends. `address` is what counts against the limit per address.

@@ -21,8 +21,6 @@ use crate::{
 
 /// Behind again within this time of a resync is a strike.
 pub(super) const SOON: Duration = Duration::from_secs(10);
-/// Strikes that end the connection with 4413.
-pub(super) const STRIKES: u8 = 3;
 /// Live frames handed over in one piece when a catch-up ends, bytes.
 const HANDOVER: usize = 128 * 1024;
 /// Catch-up pages sent from memory in one go, bytes.

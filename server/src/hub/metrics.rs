@@ -11,7 +11,7 @@ use crate::ws::connection::SocketMetrics;
 /// Why a subscription went on from the store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Cause {
-    cause: &'static str,
+    pub(super) cause: &'static str,
 }
 
 /// Counters of the hub.

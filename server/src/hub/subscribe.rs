@@ -15,7 +15,7 @@ use parlour_protocol::{
 
 use super::{
     Hub, Room, Seat, Subscription,
-    catch_up::{Folded, Job, SOON, STRIKES},
+    catch_up::{Folded, Job, SOON},
     lock,
     room::{Feed, Member},
 };
@@ -296,8 +296,8 @@ impl Hub {
             let soon = self.context.pulse.ticks(SOON);
             let is_hopeless = room.lock().member(seat).is_some_and(|member| {
                 let is_soon = member.resynced_at.is_some_and(|then| now.wrapping_sub(then) <= soon);
-                member.strikes = if is_soon { member.strikes + 1 } else { 0 };
-                member.strikes >= STRIKES
+                member.strikes = if is_soon { member.strikes.saturating_add(1) } else { 0 };
+                member.strikes >= self.limits.strikes
             });
             if is_hopeless {
                 connection.close(CloseCode::Behind, "behind again and again");

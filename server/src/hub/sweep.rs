@@ -54,7 +54,7 @@ impl Hub {
 
     /// Looks for entries that the bus never brought. A head is behind the store for as long as its event is
     /// on the way, so only one that is still behind at the next look is repaired.
-    async fn compare_heads(self: &Arc<Self>) {
+    pub(super) async fn compare_heads(self: &Arc<Self>) {
         let rooms: Vec<Arc<Room>> = lock(&self.rooms).values().cloned().collect();
         let rooms: Vec<Arc<Room>> = rooms
             .into_iter()
@@ -92,7 +92,7 @@ impl Hub {
     }
 
     /// Forgets rooms that have been without listeners for a while.
-    fn evict(&self) {
+    pub(super) fn evict(&self) {
         let keep = self.context.pulse.ticks(KEEP_EMPTY);
         let now = self.now();
         lock(&self.rooms).retain(|_, room| {

@@ -58,6 +58,11 @@ impl Peer {
         }
     }
 
+    /// Whether a whole frame was read already.
+    pub(crate) fn has_frame(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     fn take(&mut self) -> Option<(u8, Vec<u8>)> {
         let (first, second) = (*self.held.first()?, *self.held.get(1)?);
         let (start, len) = match second {
