@@ -15,6 +15,7 @@ mod session;
 mod stage;
 mod statistics;
 mod suite;
+mod tokens;
 mod venue;
 mod wire;
 

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
+use crate::tokens;
+
 const START_DEADLINE: Duration = Duration::from_secs(20);
 
 /// What the two sides of a comparison are.
@@ -53,6 +55,7 @@ points = 1000000000
 
 [rates.auth]
 points = 1000000000
+
 ";
 
 #[derive(Debug)]
@@ -76,7 +79,7 @@ impl ServerProcess {
             None => tempfile::Builder::new().prefix("parlour-load-").tempdir(),
         }
         .context("no temporary folder")?;
-        fs::write(folder.path().join("bench.toml"), LIMITS_PROFILE)?;
+        fs::write(folder.path().join("bench.toml"), LIMITS_PROFILE.to_owned() + &tokens::settings())?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
         let mut server = Self { program, address, folder, child: None, thread_ns: HashMap::new() };
         server.launch()?;

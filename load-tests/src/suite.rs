@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             "{} does not exist: build the server first",
             arguments.server_bin.display()
         );
-        eprintln!("limits profile of the measured server (limits are tested apart):\n{LIMITS_PROFILE}");
+        eprintln!("limits profile of the measured server (limits are tested apart):\n\n{LIMITS_PROFILE}");
     }
     let rounds = arguments.rounds.unwrap_or(if arguments.quick { 1 } else { 2 });
     let pace = if arguments.quick { Pace::QUICK } else { Pace::FULL };

@@ -9,11 +9,12 @@ use anyhow::{Context as _, Result, anyhow};
 use serde_json::{Value, json};
 
 use crate::session::{Account, Session, register};
+use crate::tokens;
 
 /// Threads that prepare in parallel.
 const HANDS: usize = 4;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Accounts {
     owner: Account,
     publishers: Vec<Account>,
@@ -33,6 +34,12 @@ impl Accounts {
         let mut accounts = in_parallel(&names, |name| register(address, name))?;
         let publishers = accounts.drain(..publishers).collect();
         Ok(Self { owner, publishers, members: accounts })
+    }
+
+    /// The same, but every one of `count` receivers is a user of their own. Parlour only.
+    pub(crate) fn with_users(&self, count: usize) -> Self {
+        let members = (0..count).map(|number| Account { token: tokens::issue(number) }).collect();
+        Self { members, ..self.clone() }
     }
 
     /// The log-in of the publisher with this number.
@@ -66,6 +73,7 @@ impl Accounts {
             by_member[number % self.members.len()].extend(rooms_of(number));
         }
         joins.extend(self.members.iter().zip(by_member));
+        joins.retain(|(_, rooms)| !rooms.is_empty());
         in_parallel(&joins, |(account, rooms)| {
             let mut session = Session::connect(address, &account.token)?;
             let joins: Vec<Value> = rooms.iter().map(|room| json!({"inviteId": invites[*room]})).collect();

@@ -23,7 +23,11 @@ pub(crate) fn run(
     pace: Pace,
 ) -> Result<Measured> {
     let shape = Shape { rooms, connections, rooms_each: 1, publishers: 0, flow: Flow::Paced { per_second: 1.0 } };
-    let mut stage = set(shape, server, accounts)?;
+    let mut stage = match server.program() {
+        Program::Parlour { .. } => set(shape, server, &accounts.with_users(connections))?,
+        // It knows no users.
+        Program::Reference { .. } => set(shape, server, accounts)?,
+    };
     // Memory that preparing left behind would hide what connections need.
     server.restart()?;
     stage.bring_up(0..FIRST, CONNECT_BURST)?;
