@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: the root folder, the project's own tools on PATH, and how to speak.
+# Sourced by the other scripts: the root folder, where things are, and how to speak.
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+export CARGO_TARGET_DIR="$PWD/target"
 export PATH="$PWD/.tools/bin:$PATH"
 
 say() { printf '\n==> %s\n' "$*" >&2; }

@@ -44,6 +44,7 @@ scripts/web.sh
 step "build" cargo build --workspace --all-features --bins --examples --locked
 step "Rust tests" scripts/with-postgres.sh "${rust_tests[@]}"
 step "doctests" cargo test --workspace --all-features --doc --locked
+step "kill -9 under load" target/debug/parlour-load crash --server-bin target/debug/parlour --rounds 4
 step "page, unit tests" npm --prefix server/web test
 step "page, in Chromium" npm --prefix server/web run e2e
 
