@@ -1,0 +1,153 @@
+//! Every operation on one screen. Both transports come here; what belongs to a socket alone is in `ws/dispatch.rs`.
+
+use parlour_protocol::{Command, ErrorCode, ProtocolError, codec::Codec};
+use serde::Serialize;
+
+use crate::{accounts, accounts::caller::Caller, app::AppState, messages, rooms};
+
+/// Runs a command; the encoded `data` of its reply.
+///
+/// # Errors
+/// What the operation refuses; `unsupported` for what is not built yet, or exists on the socket alone.
+pub(crate) async fn dispatch(
+    state: &AppState,
+    caller: &Caller,
+    command: Command,
+    codec: Codec,
+) -> Result<Vec<u8>, ProtocolError> {
+    let reply = Reply(codec);
+    match command {
+        Command::SessionList(data) => reply.of(accounts::operations::session_list(state, caller, data).await),
+        Command::SessionRevoke(data) => reply.of(accounts::operations::session_revoke(state, caller, data).await),
+        Command::UserGet(data) => reply.of(accounts::operations::user_get(state, caller, data).await),
+        Command::UserSearch(data) => reply.of(accounts::operations::user_search(state, caller, data).await),
+        Command::UserUpdate(data) => reply.of(accounts::operations::user_update(state, caller, data).await),
+
+        Command::RoomCreate(data) => reply.of(rooms::create::create(state, caller, data).await),
+        Command::RoomGet(data) => reply.of(rooms::read::get(state, caller, data).await),
+        Command::RoomList(data) => reply.of(rooms::read::list(state, caller, data).await),
+        Command::RoomUpdate(data) => reply.of(rooms::update::update(state, caller, data).await),
+        Command::RoomDelete(data) => reply.of(rooms::update::delete(state, caller, data).await),
+        Command::RoomLeave(data) => reply.of(rooms::leave::leave(state, caller, data).await),
+        Command::RoomMembers(data) => reply.of(rooms::members::list(state, caller, data).await),
+
+        Command::InviteCreate(data) => reply.of(rooms::invites::create(state, caller, data).await),
+        Command::InviteGet(data) => reply.of(rooms::invites::get(state, caller, data).await),
+        Command::InviteMine(data) => reply.of(rooms::invites::mine(state, caller, data).await),
+        Command::InviteList(data) => reply.of(rooms::invites::list(state, caller, data).await),
+        Command::InviteRevoke(data) => reply.of(rooms::invites::revoke(state, caller, data).await),
+        Command::InviteJoin(data) => reply.of(rooms::join::join(state, caller, data).await),
+
+        Command::MembershipGet(data) => reply.of(rooms::memberships::get(state, caller, data).await),
+        Command::MembershipUpdate(data) => reply.of(rooms::memberships::update(state, caller, data).await),
+        Command::MembershipClearMentions(data) => {
+            reply.of(rooms::memberships::clear_mentions(state, caller, data).await)
+        }
+        Command::CategoryCreate(data) => reply.of(rooms::categories::create(state, caller, data).await),
+        Command::CategoryList(data) => reply.of(rooms::categories::list(state, caller, data).await),
+        Command::CategoryUpdate(data) => reply.of(rooms::categories::update(state, caller, data).await),
+        Command::CategoryDelete(data) => reply.of(rooms::categories::delete(state, caller, data).await),
+        Command::CategoryReorder(data) => reply.of(rooms::categories::reorder(state, caller, data).await),
+        Command::RoleList(data) => reply.of(rooms::roles::list(state, caller, data).await),
+        Command::RoleMembers(data) => reply.of(rooms::roles::of_members(state, caller, data).await),
+        Command::RolePermissions(data) => reply.of(rooms::roles::permissions(state, caller, data).await),
+
+        Command::MessageSend(data) => reply.of(messages::send::send(state, caller, data).await),
+        Command::MessageEdit(data) => reply.of(messages::edit::edit(state, caller, data).await),
+        Command::MessageDelete(data) => reply.of(messages::delete::delete(state, caller, data).await),
+        Command::MessageList(data) => reply.of(messages::read::list(state, caller, data).await),
+        Command::MessageGet(data) => reply.of(messages::read::get(state, caller, data).await),
+        Command::MessageThread(data) => reply.of(messages::read::thread(state, caller, data).await),
+        Command::TypingStart(data) => reply.of(messages::typing::start(state, caller, data).await),
+
+        Command::SessionHello(_)
+        | Command::SessionPing(_)
+        | Command::SessionRefresh(_)
+        | Command::RoomSubscribe(_)
+        | Command::RoomUnsubscribe(_) => Err(unsupported(command.name(), "exists on the socket alone")),
+
+        Command::MessageForward(_)
+        | Command::MessagePin(_)
+        | Command::MessageUnpin(_)
+        | Command::MessageSearch(_)
+        | Command::MessageSent(_)
+        | Command::PollVote(_)
+        | Command::ReactionAdd(_)
+        | Command::ReactionRemove(_)
+        | Command::ReactionList(_)
+        | Command::ThreadFollow(_)
+        | Command::ThreadUnfollow(_)
+        | Command::ThreadFollowed(_)
+        | Command::PreviewDelete(_)
+        | Command::FileCreateUploads(_)
+        | Command::FileUrls(_)
+        | Command::FileDiscard(_)
+        | Command::FileDelete(_)
+        | Command::FileCreateImageUpload(_)
+        | Command::EmojiCreateUpload(_)
+        | Command::EmojiCreate(_)
+        | Command::EmojiUpdate(_)
+        | Command::EmojiDelete(_)
+        | Command::EmojiList(_)
+        | Command::ScheduleReminder(_)
+        | Command::ScheduleMessage(_)
+        | Command::ScheduleReschedule(_)
+        | Command::ScheduleCancel(_)
+        | Command::ScheduleSendNow(_)
+        | Command::ScheduleList(_)
+        | Command::ScheduleMine(_)
+        | Command::ScheduleCount(_)
+        | Command::RoleCreate(_)
+        | Command::RoleUpdate(_)
+        | Command::RoleDelete(_)
+        | Command::RoleAssign(_)
+        | Command::RoleRevoke(_)
+        | Command::ModerationExecute(_)
+        | Command::ModerationBans(_)
+        | Command::ModerationUnban(_)
+        | Command::ModerationLog(_)
+        | Command::NoteCreate(_)
+        | Command::NoteList(_)
+        | Command::NoteCount(_)
+        | Command::FilterGet(_)
+        | Command::FilterSet(_)
+        | Command::WebhookCreate(_)
+        | Command::WebhookList(_)
+        | Command::WebhookUpdate(_)
+        | Command::WebhookRotate(_)
+        | Command::WebhookDelete(_)
+        | Command::AppUserGet(_)
+        | Command::StatusSet(_)
+        | Command::StatusGet(_)
+        | Command::FriendRequest(_)
+        | Command::FriendAccept(_)
+        | Command::FriendDecline(_)
+        | Command::FriendCancel(_)
+        | Command::FriendRemove(_)
+        | Command::FriendList(_)
+        | Command::BlockAdd(_)
+        | Command::BlockRemove(_)
+        | Command::BlockList(_)
+        | Command::DmOpen(_)
+        | Command::DmList(_)
+        | Command::DmHide(_)
+        | Command::DmAdd(_)
+        | Command::DmRemove(_)
+        | Command::PushKey(_)
+        | Command::PushSubscribe(_)
+        | Command::PushUnsubscribe(_)
+        | Command::PushList(_) => Err(unsupported(command.name(), "is not built yet")),
+    }
+}
+
+struct Reply(Codec);
+
+impl Reply {
+    fn of<T: Serialize>(&self, outcome: Result<T, ProtocolError>) -> Result<Vec<u8>, ProtocolError> {
+        outcome.map(|reply| self.0.encode(&reply))
+    }
+}
+
+fn unsupported(operation: &str, reason: &str) -> ProtocolError {
+    ProtocolError::new(ErrorCode::Unsupported, format!("{operation} {reason}"))
+}
