@@ -1,10 +1,18 @@
 //! The Parlour server. Read it in the order of a message: `ws` → `messages` → `store` → `bus` → `hub` → `ws`.
 
 pub(crate) mod accounts;
+pub(crate) mod app;
 pub mod bus;
+pub(crate) mod clock;
 mod config;
+pub(crate) mod cursor;
+pub(crate) mod directory;
+pub(crate) mod dispatch;
+pub(crate) mod error;
 mod http;
 pub(crate) mod hub;
+pub(crate) mod messages;
 mod rates;
+pub(crate) mod rooms;
 pub mod store;
 pub(crate) mod ws;

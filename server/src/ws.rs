@@ -2,5 +2,6 @@
 
 pub(crate) mod codec;
 pub(crate) mod connection;
+pub(crate) mod dispatch;
 pub(crate) mod heartbeat;
 pub(crate) mod upgrade;

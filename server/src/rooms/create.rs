@@ -16,7 +16,6 @@ use crate::{
         rooms::{self, CreateRoomError, NewRoom},
     },
     error::store_error,
-    store::db,
 };
 
 /// Makes a room with its owner and `@everyone`.
@@ -91,7 +90,7 @@ fn new_view(caller: &Caller, data: &RoomCreate) -> RoomView {
         permissions: Permissions::ALL,
         is_room_owner: true,
         top_role_position: -1,
-        head: Some(Head { epoch: db::new_epoch(), seq: 0 }),
+        head: Some(Head { epoch: new_epoch(), seq: 0 }),
         participants: Vec::new(),
         participant_count: 0,
     }
@@ -109,4 +108,9 @@ fn everyone_role(room: &Room) -> Role {
         created_at: room.created_at,
         updated_at: room.created_at,
     }
+}
+
+/// An epoch that no log had before.
+fn new_epoch() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
 }
