@@ -1,7 +1,12 @@
 //! The two encodings of one model: JSON text frames and MessagePack binary frames.
 
+mod objects;
+mod transcode;
+
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::value::RawValue;
+
+use self::objects::Objects;
 
 use crate::{
     ErrorCode, Operation, ProtocolError,
@@ -92,25 +97,20 @@ pub fn decode_command_frame(codec: Codec, bytes: &[u8]) -> Result<Incoming<'_>, 
             let text = std::str::from_utf8(bytes).map_err(|_| FrameError::Encoding("JSON"))?;
             let frame: RawCommand<'_> = serde_json::from_str(text)
                 .map_err(|error| if error.is_data() { FrameError::Shape } else { FrameError::Encoding("JSON") })?;
-            let data = frame.data.map_or("{}", serde_json::value::RawValue::get);
-            let data = if data == "null" { "{}" } else { data };
-            Incoming { id: frame.id, op: frame.op, data: data.into() }
+            if !text.trim_ascii_start().starts_with('{') {
+                return Err(FrameError::Shape);
+            }
+            Incoming { id: frame.id, op: frame.op, data: frame.data.map_or("{}", RawValue::get).into() }
         }
         Codec::MessagePack => {
-            let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes);
-            deserializer.set_max_depth(64);
-            let value: Value =
-                serde::Deserialize::deserialize(&mut deserializer).map_err(|_| FrameError::Encoding("MessagePack"))?;
-            let Value::Object(mut map) = value else { return Err(FrameError::Shape) };
-            let id = map.get("id").and_then(Value::as_u64).ok_or(FrameError::Shape)?;
-            let Some(Value::String(op)) = map.remove("op") else { return Err(FrameError::Shape) };
-            let data = match map.remove("data") {
-                None | Some(Value::Null) => "{}".into(),
-                Some(data) => data.to_string().into(),
+            let parts = transcode::command(bytes).map_err(|_| FrameError::Encoding("MessagePack"))?;
+            let Some(transcode::Parts { id: Some(id), op: Some(op), data }) = parts else {
+                return Err(FrameError::Shape);
             };
-            Incoming { id, op: op.into(), data }
+            Incoming { id, op: op.into(), data: data.unwrap_or("{}".to_owned()).into() }
         }
     };
+    let incoming = if incoming.data == "null" { Incoming { data: "{}".into(), ..incoming } } else { incoming };
     if incoming.id == 0 || incoming.id > LARGEST_ID {
         return Err(FrameError::Shape);
     }
@@ -123,7 +123,7 @@ struct RawCommand<'a> {
     #[serde(borrow)]
     op: std::borrow::Cow<'a, str>,
     #[serde(borrow, default)]
-    data: Option<&'a serde_json::value::RawValue>,
+    data: Option<&'a RawValue>,
 }
 
 /// Decodes a command's data.
@@ -131,7 +131,9 @@ struct RawCommand<'a> {
 /// # Errors
 /// `bad_request` with a JSON pointer to what is wrong.
 pub fn decode_data<T: Operation>(data: &str) -> Result<T, ProtocolError> {
-    serde_json::from_str(data).map_err(|_| explain::<T>(data))
+    let data: T = decode_body(data)?;
+    data.check()?;
+    Ok(data)
 }
 
 /// Decodes an HTTP body.
@@ -139,13 +141,18 @@ pub fn decode_data<T: Operation>(data: &str) -> Result<T, ProtocolError> {
 /// # Errors
 /// `bad_request` with a JSON pointer to what is wrong.
 pub fn decode_body<T: DeserializeOwned>(data: &str) -> Result<T, ProtocolError> {
-    serde_json::from_str(data).map_err(|_| explain::<T>(data))
+    let mut deserializer = serde_json::Deserializer::from_str(data);
+    let decoded = T::deserialize(Objects(&mut deserializer)).and_then(|decoded| {
+        deserializer.end()?;
+        Ok(decoded)
+    });
+    decoded.map_err(|_| explain::<T>(data))
 }
 
 /// Decodes again, slower, to learn where the fault lies.
 fn explain<T: DeserializeOwned>(data: &str) -> ProtocolError {
     let mut deserializer = serde_json::Deserializer::from_str(data);
-    let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else {
+    let Err(error) = serde_path_to_error::deserialize::<_, T>(Objects(&mut deserializer)) else {
         return ProtocolError::bad_request("characters after the data");
     };
     let mut pointer = String::new();
@@ -158,7 +165,7 @@ fn explain<T: DeserializeOwned>(data: &str) -> ProtocolError {
         }
     }
     let inner = error.inner();
-    if !inner.is_data() {
+    if inner.is_eof() || inner.is_syntax() && pointer.is_empty() {
         return ProtocolError::bad_request("the data is not well-formed JSON");
     }
     let text = inner.to_string();

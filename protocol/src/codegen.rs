@@ -69,7 +69,7 @@ struct Model {
 
 impl Model {
     fn new() -> Self {
-        let mut settings = SchemaSettings::draft2020_12();
+        let mut settings = SchemaSettings::draft2020_12().for_serialize();
         settings.definitions_path = DEFINITIONS.into();
         let generator = &mut settings.into_generator();
         let operations = operation::schemas(generator);

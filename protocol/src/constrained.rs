@@ -265,7 +265,8 @@ impl<const MIN: i64, const MAX: i64> Int<MIN, MAX> {
         if (MIN..=MAX).contains(&value) {
             Ok(Self(value))
         } else {
-            Err(InvalidValue::new(format!("must be {MIN} to {MAX}")))
+            let upper = if MAX < i64::MAX { format!("to {MAX}") } else { "or more".to_owned() };
+            Err(InvalidValue::new(format!("must be {MIN} {upper}")))
         }
     }
 

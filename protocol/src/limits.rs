@@ -44,7 +44,8 @@ object! {
 macro_rules! limits {
     ($($name:ident : $type:ty = $default:expr;)*) => {
         object! {
-            /// The `limits` of the hello reply.
+            /// The `limits` of the hello reply. One that is absent has its default.
+            #[serde(default)]
             pub struct Limits {
                 $( #[doc = concat!("`", stringify!($name), "` of the protocol's table of limits.")] $name: $type, )*
             }

@@ -2,6 +2,7 @@
 //!
 //! [`Command`] is the table of them all. A command's data validates itself while it is decoded.
 
+mod check;
 mod message;
 mod moderation;
 mod people;
@@ -10,8 +11,9 @@ mod schedule;
 mod session;
 mod webhook;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Serialize, Serializer, de::DeserializeOwned};
 
+use self::check::Checked;
 pub use self::{message::*, moderation::*, people::*, room::*, schedule::*, session::*, webhook::*};
 use crate::{
     Distinct, ErrorCode, FileId, Maybe, Nonce, ProtocolError, RoomId, RowKey, codec,
@@ -59,6 +61,12 @@ pub trait Operation: Serialize + DeserializeOwned + Into<Command> + Send + Sync 
 
     /// The nonce that makes a repeat safe.
     fn nonce(&self) -> Option<&Nonce>;
+
+    /// What the fields must be to each other. A decoded command has passed it.
+    ///
+    /// # Errors
+    /// `bad_request`.
+    fn check(&self) -> Result<(), ProtocolError>;
 }
 
 /// A page's place in a list.
@@ -71,8 +79,8 @@ pub struct PageRequest<'a> {
 }
 
 macro_rules! operations {
-    ($( $variant:ident $name:literal $class:ident $transport:ident $(nonce $nonce:ident)? => $reply:ty; )*) => {
-        /// Every command of the protocol.
+    ($( $variant:ident $name:literal $class:ident $transport:ident $(nonce $nonce:ident)? $(checked $checked:ident)? => $reply:ty; )*) => {
+        /// Every command of the protocol; written as its data.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Command {
             $( #[doc = concat!("`", $name, "`")] $variant($variant), )*
@@ -107,6 +115,24 @@ macro_rules! operations {
             pub fn transport(&self) -> Transport {
                 match self { $( Self::$variant(_) => Transport::$transport, )* }
             }
+
+            /// Reads the JSON of an operation's reply as its type and writes it again: a check of documents
+            /// and of other implementations.
+            ///
+            /// # Errors
+            /// `unsupported` for an unknown operation, `bad_request` with the `field` for a malformed reply.
+            pub fn recode_reply(name: &str, reply: &str, codec: codec::Codec) -> Result<Vec<u8>, ProtocolError> {
+                match name {
+                    $( $name => codec::decode_body::<$reply>(reply).map(|reply| codec.encode(&reply)), )*
+                    _ => Err(unknown_operation(name)),
+                }
+            }
+        }
+
+        impl Serialize for Command {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self { $( Self::$variant(data) => data.serialize(serializer), )* }
+            }
         }
 
         $(
@@ -125,6 +151,10 @@ macro_rules! operations {
                 fn nonce(&self) -> Option<&Nonce> {
                     operations!(@nonce self $($nonce)?)
                 }
+
+                fn check(&self) -> Result<(), ProtocolError> {
+                    operations!(@check self $($checked)?)
+                }
             }
         )*
 
@@ -142,6 +172,8 @@ macro_rules! operations {
     };
     (@nonce $self:ident nonce) => { $self.nonce.as_ref() };
     (@nonce $self:ident) => { None };
+    (@check $self:ident by_hand) => { Checked::check_fields($self) };
+    (@check $self:ident) => { Ok(()) };
 }
 
 /// An operation, for documents that are made from the types.
@@ -164,28 +196,28 @@ operations! {
     SessionPing "session.ping" Read Socket => PingReply;
     SessionRefresh "session.refresh" Set Socket => RefreshReply;
     SessionList "session.list" Read Any => Items<object::Session>;
-    SessionRevoke "session.revoke" Set Any => Empty;
+    SessionRevoke "session.revoke" Set Any checked by_hand => Empty;
     UserGet "user.get" Read Any => Items<object::User>;
     UserSearch "user.search" Read Any => Page<object::User>;
-    UserUpdate "user.update" Set Any => UserReply;
+    UserUpdate "user.update" Set Any checked by_hand => UserReply;
 
     RoomCreate "room.create" New Any nonce nonce => object::RoomView;
     RoomGet "room.get" Read Any => Maybe<object::RoomView>;
     RoomList "room.list" Read Any => Page<object::RoomView>;
-    RoomUpdate "room.update" Set Any => RoomReply;
+    RoomUpdate "room.update" Set Any checked by_hand => RoomReply;
     RoomDelete "room.delete" Set Any => Empty;
     RoomLeave "room.leave" Set Any => Empty;
     RoomMembers "room.members" Read Any => Page<object::Member>;
     RoomSubscribe "room.subscribe" Set Socket => SubscribeReply;
     RoomUnsubscribe "room.unsubscribe" Set Socket => Empty;
-    InviteCreate "invite.create" New Any nonce nonce => InviteReply;
+    InviteCreate "invite.create" New Any nonce nonce checked by_hand => InviteReply;
     InviteGet "invite.get" Read Any => InviteGetReply;
     InviteMine "invite.mine" Read Any => Maybe<InviteReply>;
     InviteList "invite.list" Read Any => Page<object::Invite>;
     InviteRevoke "invite.revoke" Set Any => Empty;
     InviteJoin "invite.join" New Any nonce nonce => object::RoomView;
     MembershipGet "membership.get" Read Any => Items<object::Membership>;
-    MembershipUpdate "membership.update" Set Any => MembershipUpdateReply;
+    MembershipUpdate "membership.update" Set Any checked by_hand => MembershipUpdateReply;
     MembershipClearMentions "membership.clearMentions" Set Any => MembershipReply;
     CategoryCreate "category.create" New Any nonce nonce => CategoryReply;
     CategoryList "category.list" Read Any => Items<object::Category>;
@@ -193,18 +225,18 @@ operations! {
     CategoryDelete "category.delete" Set Any => Empty;
     CategoryReorder "category.reorder" Set Any => Items<object::Category>;
 
-    MessageSend "message.send" New Any nonce nonce => MessageReply;
+    MessageSend "message.send" New Any nonce nonce checked by_hand => MessageReply;
     MessageEdit "message.edit" Set Any => MessageReply;
     MessageDelete "message.delete" Set Any => RevReply;
     MessageForward "message.forward" New Any nonce nonce => ForwardReply;
     MessagePin "message.pin" Set Any => RevReply;
     MessageUnpin "message.unpin" Set Any => RevReply;
-    MessageList "message.list" Read Any => MessageListReply;
+    MessageList "message.list" Read Any checked by_hand => MessageListReply;
     MessageGet "message.get" Read Any => MessageGetReply;
     MessageThread "message.thread" Read Any => MessageThreadReply;
     MessageSearch "message.search" Read Any => MessageSearchReply;
     MessageSent "message.sent" Read Any => OffsetPage<SentMessage>;
-    PollVote "poll.vote" Set Any => PollVoteReply;
+    PollVote "poll.vote" Set Any checked by_hand => PollVoteReply;
     ReactionAdd "reaction.add" Set Any => ReactionReply;
     ReactionRemove "reaction.remove" Set Any => ReactionReply;
     ReactionList "reaction.list" Read Any => Page<ReactionEntry>;
@@ -218,8 +250,8 @@ operations! {
     FileUrls "file.urls" Read Any => FileUrlsReply;
     FileDiscard "file.discard" Set Any => Empty;
     FileDelete "file.delete" Set Any => RevReply;
-    FileCreateImageUpload "file.createImageUpload" New Any nonce nonce => ImageUploadReply;
-    EmojiCreateUpload "emoji.createUpload" New Any nonce nonce => EmojiUploadReply;
+    FileCreateImageUpload "file.createImageUpload" New Any nonce nonce checked by_hand => ImageUploadReply;
+    EmojiCreateUpload "emoji.createUpload" New Any nonce nonce checked by_hand => EmojiUploadReply;
     EmojiCreate "emoji.create" New Any nonce nonce => EmojiReply;
     EmojiUpdate "emoji.update" Set Any => EmojiReply;
     EmojiDelete "emoji.delete" Set Any => Empty;
@@ -227,7 +259,7 @@ operations! {
 
     ScheduleReminder "schedule.reminder" New Any nonce nonce => JobReply;
     ScheduleMessage "schedule.message" New Any nonce nonce => JobReply;
-    ScheduleReschedule "schedule.reschedule" New Any nonce nonce => JobReply;
+    ScheduleReschedule "schedule.reschedule" New Any nonce nonce checked by_hand => JobReply;
     ScheduleCancel "schedule.cancel" Set Any => JobReply;
     ScheduleSendNow "schedule.sendNow" New Any nonce nonce => SendNowReply;
     ScheduleList "schedule.list" Read Any => Page<object::Job>;
@@ -235,14 +267,14 @@ operations! {
     ScheduleCount "schedule.count" Read Any => CountReply;
 
     RoleCreate "role.create" New Any nonce nonce => RoleReply;
-    RoleUpdate "role.update" Set Any => RoleReply;
+    RoleUpdate "role.update" Set Any checked by_hand => RoleReply;
     RoleDelete "role.delete" Set Any => Empty;
     RoleAssign "role.assign" Set Any => Empty;
     RoleRevoke "role.revoke" Set Any => Empty;
     RoleList "role.list" Read Any => Items<object::Role>;
     RoleMembers "role.members" Read Any => Items<object::MemberRoles>;
     RolePermissions "role.permissions" Read Any => Items<object::RoleSummary>;
-    ModerationExecute "moderation.execute" New Any nonce nonce => ModerationReply;
+    ModerationExecute "moderation.execute" New Any nonce nonce checked by_hand => ModerationReply;
     ModerationBans "moderation.bans" Read Any => Page<object::Ban>;
     ModerationUnban "moderation.unban" Set Any => Empty;
     ModerationLog "moderation.log" Read Any => Page<object::ModerationLogEntry>;
@@ -250,18 +282,18 @@ operations! {
     NoteList "note.list" Read Any => Page<object::Note>;
     NoteCount "note.count" Read Any => CountReply;
     FilterGet "filter.get" Read Any => Maybe<FilterReply>;
-    FilterSet "filter.set" Set Any => FilterReply;
+    FilterSet "filter.set" Set Any checked by_hand => FilterReply;
 
     WebhookCreate "webhook.create" New Any nonce nonce => WebhookSecretReply;
     WebhookList "webhook.list" Read Any => Items<object::Webhook>;
-    WebhookUpdate "webhook.update" Set Any => WebhookReply;
+    WebhookUpdate "webhook.update" Set Any checked by_hand => WebhookReply;
     WebhookRotate "webhook.rotate" New Any nonce nonce => WebhookSecretReply;
     WebhookDelete "webhook.delete" Set Any => Empty;
     AppUserGet "appUser.get" Read Any => Items<object::AppUser>;
 
-    StatusSet "status.set" Set Any => StatusReply;
+    StatusSet "status.set" Set Any checked by_hand => StatusReply;
     StatusGet "status.get" Read Any => Items<object::Status>;
-    FriendRequest "friend.request" New Any nonce nonce => FriendRequestReply;
+    FriendRequest "friend.request" New Any nonce nonce checked by_hand => FriendRequestReply;
     FriendAccept "friend.accept" Set Any => FriendReply;
     FriendDecline "friend.decline" Set Any => Empty;
     FriendCancel "friend.cancel" Set Any => Empty;
@@ -276,7 +308,7 @@ operations! {
     DmAdd "dm.add" New Any nonce nonce => object::RoomView;
     DmRemove "dm.remove" Set Any => Empty;
     PushKey "push.key" Read Any => PushKeyReply;
-    PushSubscribe "push.subscribe" Set Any => PushSubscriptionReply;
+    PushSubscribe "push.subscribe" Set Any checked by_hand => PushSubscriptionReply;
     PushUnsubscribe "push.unsubscribe" Set Any => Empty;
     PushList "push.list" Read Any => Items<object::PushSubscription>;
 }

@@ -51,7 +51,9 @@ impl FromStr for RowKey {
         if text.len() != DIGITS || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(InvalidValue::new("must be 30 decimal digits"));
         }
-        text.parse().map(Self).map_err(|_| InvalidValue::new("must be 30 decimal digits"))
+        // Two halves of 15 digits fit 64-bit arithmetic, which is several times faster than 128-bit.
+        let half = |range: std::ops::Range<usize>| text[range].parse::<u64>().map(u128::from).unwrap_or(0);
+        Ok(Self(half(0..15) * 10u128.pow(15) + half(15..30)))
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{InvalidValue, wire::IsEmpty};
 
-static PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
+/// The first instant of the year 0 and the last one that the parser knows, at the end of the year 9999.
+const SHOWN: std::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_402_207_200_999;
+const DAY: i64 = 86_400_000;
+const TEXT_LENGTH: usize = 24;
 
 /// An instant in milliseconds since the Unix epoch; on the wire RFC 3339 in UTC with milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,14 +41,45 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    fn to_jiff(self) -> jiff::Timestamp {
-        jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX)
+    /// `2026-03-01T12:00:00.000Z`. Every message has two of these, so they are written by hand.
+    fn text(self) -> [u8; TEXT_LENGTH] {
+        let millis = self.0.clamp(*SHOWN.start(), *SHOWN.end());
+        let (year, month, day) = civil_date(millis.div_euclid(DAY));
+        let of_day = millis.rem_euclid(DAY);
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let mut put = |at: std::ops::Range<usize>, mut value: i64| {
+            for digit in text[at].iter_mut().rev() {
+                *digit = b'0' + u8::try_from(value % 10).unwrap_or(0);
+                value /= 10;
+            }
+        };
+        put(0..4, year);
+        put(5..7, month);
+        put(8..10, day);
+        put(11..13, of_day / 3_600_000);
+        put(14..16, of_day / 60_000 % 60);
+        put(17..19, of_day / 1000 % 60);
+        put(20..23, of_day % 1000);
+        text
     }
+}
+
+/// Year, month and day of a day since the Unix epoch (Howard Hinnant's `civil_from_days`).
+fn civil_date(day: i64) -> (i64, i64, i64) {
+    let shifted = day + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        PRINTER.print_timestamp(&self.to_jiff(), jiff::fmt::StdFmtWrite(f)).map_err(|_| fmt::Error)
+        f.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
@@ -60,9 +93,18 @@ impl FromStr for Timestamp {
     type Err = InvalidValue;
 
     fn from_str(text: &str) -> Result<Self, InvalidValue> {
-        text.parse::<jiff::Timestamp>()
-            .map(|timestamp| Self(timestamp.as_millisecond()))
-            .map_err(|_| InvalidValue::new("must be an RFC 3339 time such as 2026-03-01T12:00:00.000Z"))
+        // The parser knows more forms (expanded years, spaces, zone names) than RFC 3339 has.
+        let bytes = text.as_bytes();
+        let is_rfc3339 = bytes.len() > 10
+            && bytes[..4].iter().all(u8::is_ascii_digit)
+            && matches!(bytes[10], b'T' | b't')
+            && !bytes.contains(&b'[');
+        let parsed = if is_rfc3339 { text.parse::<jiff::Timestamp>().ok() } else { None };
+        parsed
+            .map(|timestamp| timestamp.as_millisecond())
+            .filter(|millis| SHOWN.contains(millis))
+            .map(Self)
+            .ok_or(InvalidValue::new("must be an RFC 3339 time such as 2026-03-01T12:00:00.000Z"))
     }
 }
 
@@ -74,7 +116,7 @@ impl IsEmpty for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 

@@ -124,6 +124,14 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for Patch<T> {
     }
 }
 
+/// Decodes a flag that can be given but not denied: `true`, or left out.
+pub(crate) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    match Option::deserialize(deserializer)? {
+        Some(false) => Err(serde::de::Error::custom("must be true or left out")),
+        given => Ok(given),
+    }
+}
+
 /// A reply that is an object, or `{}` when there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Maybe<T>(pub Option<T>);
@@ -183,7 +191,7 @@ macro_rules! object {
 macro_rules! names {
     ($( $(#[$meta:meta])* pub enum $name:ident { $( $(#[$variant_meta:meta])* $variant:ident ),* $(,)? } )*) => { $(
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, ::serde::Serialize, ::serde::Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, ::serde::Serialize)]
         #[cfg_attr(feature = "codegen", derive(::schemars::JsonSchema))]
         pub enum $name { $( $(#[$variant_meta])* $variant ),* }
 
@@ -203,8 +211,14 @@ macro_rules! names {
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $(stringify!($variant) => Ok(Self::$variant),)*
-                    _ => Err(crate::InvalidValue::new(concat!("is not a ", stringify!($name)))),
+                    _ => Err(crate::InvalidValue::new(concat!("must be one of" $(, " ", stringify!($variant))*))),
                 }
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                crate::constrained::from_text(deserializer, "text", str::parse)
             }
         }
     )* };

@@ -170,6 +170,7 @@ object! {
         /// A message to read around; alone with `limit`.
         around: Option<RowKey>,
         /// Pinned ones only.
+        #[serde(deserialize_with = "crate::wire::given")]
         is_pinned: Option<bool>,
         /// Most items wanted.
         limit: Option<Limit>,

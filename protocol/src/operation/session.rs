@@ -90,6 +90,7 @@ object! {
         /// The session to end.
         session_id: Option<SessionId>,
         /// All but the caller's own.
+        #[serde(deserialize_with = "crate::wire::given")]
         others: Option<bool>,
     }
 

@@ -856,7 +856,7 @@ export interface JobUpdated {
 /** How a membership ended. */
 export type LeaveReason = "Left" | "Kicked" | "Banned" | "Removed";
 
-/** The `limits` of the hello reply. */
+/** The `limits` of the hello reply. One that is absent has its default. */
 export interface Limits {
   /** `batch_max` of the protocol's table of limits. */
   batchMax: number;
