@@ -240,10 +240,7 @@ impl RoomStates {
             DurableEvent::RoomUpdated(_)
             | DurableEvent::RoleCreated(_)
             | DurableEvent::RoleUpdated(_) => self.forget(room_id, |known| known.settings = None),
-            DurableEvent::RoomDeleted(_) | DurableEvent::RoleDeleted(_) => self.forget(room_id, |known| {
-                known.settings = None;
-                known.members.clear();
-            }),
+            DurableEvent::RoomDeleted(_) | DurableEvent::RoleDeleted(_) => self.forget_room(room_id),
             DurableEvent::MemberJoined(joined) => self.forget_member(room_id, joined.member.user_id),
             DurableEvent::MemberLeft(left) => self.forget_member(room_id, left.user_id),
             DurableEvent::MemberUpdated(updated) => self.forget_member(room_id, updated.user_id),
@@ -268,13 +265,12 @@ impl RoomStates {
         }
     }
 
-    /// Forgets everything: events were missed.
-    pub(crate) fn forget_all(&self) {
-        let entries: Vec<_> = lock(&self.rooms).values().cloned().collect();
-        for entry in entries {
-            let mut known = lock(&entry.known);
-            *known = Known { version: known.version + 1, ..Known::default() };
-        }
+    /// Forgets a room whole: entries of its log were missed.
+    pub(crate) fn forget_room(&self, room_id: RoomId) {
+        self.forget(room_id, |known| {
+            known.settings = None;
+            known.members.clear();
+        });
     }
 
     fn forget(&self, room_id: RoomId, change: impl FnOnce(&mut Known)) {
