@@ -1,9 +1,8 @@
 //! The first results of commands that create no message, kept for seven days and remembered in the commit that made
 //! them.
 
-use std::str::FromStr;
-
 use parlour_protocol::{Nonce, Operation, ProtocolError, Timestamp, UserId};
+use serde::de::DeserializeOwned;
 
 use crate::{
     error::store_error,
@@ -58,13 +57,13 @@ pub(crate) async fn first_result<T: Operation>(
 ///
 /// # Errors
 /// `unavailable`.
-pub(crate) async fn find<T: FromStr>(
+pub(crate) async fn find<T: DeserializeOwned>(
     db: &Db,
     user_id: UserId,
     op: &'static str,
     nonce: &Nonce,
 ) -> Result<Option<T>, ProtocolError> {
-    Ok(result(db, user_id, op, nonce).await?.and_then(|result| result.parse().ok()))
+    Ok(result(db, user_id, op, nonce).await?.and_then(|result| serde_json::from_str(&result).ok()))
 }
 
 async fn result(db: &Db, user_id: UserId, op: &'static str, nonce: &Nonce) -> Result<Option<String>, ProtocolError> {
