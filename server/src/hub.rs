@@ -36,7 +36,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use self::room::Room;
-use self::{metrics::HubMetrics, room::Seat, users::Users};
+use self::{metrics::HubMetrics, room::Seat, tail::TailBytes, users::Users};
 use crate::{
     bus::Bus,
     store::MessageStore,
@@ -152,6 +152,7 @@ pub(crate) struct Hub {
     addresses: Mutex<HashMap<IpAddr, usize>>,
     users: Users,
     store_reads: Semaphore,
+    tail_bytes: TailBytes,
     sweep_now: Notify,
     /// Sockets and catch-ups; drained at shutdown.
     tasks: TaskTracker,
@@ -187,6 +188,7 @@ impl Hub {
             addresses: Mutex::default(),
             users: Users::default(),
             store_reads: Semaphore::new(STORE_READS),
+            tail_bytes: TailBytes::default(),
             sweep_now: Notify::new(),
             tasks: TaskTracker::new(),
             shutdown,
@@ -313,7 +315,7 @@ impl Hub {
         let mut rooms = lock(&self.rooms);
         let room = rooms.entry(room_id).or_insert_with(|| {
             self.metrics.rooms.inc();
-            Arc::new(Room::new(room_id))
+            Arc::new(Room::new(room_id, Arc::clone(&self.tail_bytes)))
         });
         Arc::clone(room)
     }

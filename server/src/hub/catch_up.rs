@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use parlour_protocol::{ErrorCode, RoomId, event::UnsubscribeReason, operation::Verdict};
+use parlour_protocol::{ErrorCode, event::UnsubscribeReason, operation::Verdict};
 use tokio::time;
 
 use super::{
@@ -104,7 +104,7 @@ impl Hub {
                 Next::Done => return Ok(()),
                 Next::Again => {}
                 Next::Access => self.check_access(connection, &room, seat).await,
-                Next::Read { position, up_to } => match self.read(room.id, position, up_to).await {
+                Next::Read { position, up_to } => match self.read(&room, position, up_to).await {
                     Ok(LogRead::Entries { entries, seq }) => {
                         folded = Some(Folded { entries: entries.into(), up_to: seq });
                     }
@@ -119,10 +119,18 @@ impl Hub {
     }
 
     /// Reads the folded log, a bounded number of readers at once.
-    pub(super) async fn read(&self, room_id: RoomId, position: u64, up_to: u64) -> Result<LogRead, StoreError> {
+    ///
+    /// What was read and needed no folding goes to the hot tail, for those who come next.
+    pub(super) async fn read(&self, room: &Room, position: u64, up_to: u64) -> Result<LogRead, StoreError> {
         let _permit = self.store_reads.acquire().await;
         let max_entries = usize::try_from(self.limits.max_catch_up).unwrap_or(usize::MAX);
-        self.store.read_log(room_id, position, up_to, max_entries).await
+        let read = self.store.read_log(room.id, position, up_to, max_entries).await;
+        if let Ok(LogRead::Entries { entries, .. }) = &read {
+            let mut state = room.lock();
+            let head = state.head();
+            state.tail.seed(position, entries, head);
+        }
+        read
     }
 
     /// One step without waiting.

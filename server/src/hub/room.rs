@@ -13,7 +13,10 @@ use parlour_protocol::{
 };
 use slab::Slab;
 
-use super::{frames, tail::HotTail};
+use super::{
+    frames,
+    tail::{HotTail, TailBytes},
+};
 use crate::ws::{
     codec,
     connection::{Connection, Lane, Pushed},
@@ -124,11 +127,11 @@ pub(super) struct Lost {
 }
 
 impl Room {
-    pub(super) fn new(id: RoomId) -> Self {
+    pub(super) fn new(id: RoomId, tail_bytes: TailBytes) -> Self {
         let state = RoomState {
             id,
             log: None,
-            tail: HotTail::new(id),
+            tail: HotTail::new(id, tail_bytes),
             flushed: 0,
             members: Slab::new(),
             suspect: None,

@@ -151,7 +151,10 @@ impl Hub {
         match place {
             Ok(place) => subscriptions.list[place] = subscription,
             Err(place) => {
-                subscriptions.list.reserve_exact(1);
+                if subscriptions.list.len() < 4 {
+                    // Most connections have few rooms, and each byte counts by the ten thousand.
+                    subscriptions.list.reserve_exact(1);
+                }
                 subscriptions.list.insert(place, subscription);
             }
         }
@@ -242,7 +245,7 @@ impl Hub {
                 continue;
             }
             *budget -= up_to - position;
-            let read = self.read(ask.room.id, position, up_to).await;
+            let read = self.read(&ask.room, position, up_to).await;
             let mut state = ask.room.lock();
             let Some(member) = state.member(ask.seat) else {
                 return Outcome::Failed(ProtocolError::no_access());

@@ -2,19 +2,31 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use bytes::{Bytes, BytesMut};
 use parlour_protocol::{ConnectionId, DurableEvent, MessageType, RoomId, codec::Codec};
 
 use super::frames;
-use crate::ws::connection::Connection;
+use crate::{store::LogEntry, ws::connection::Connection};
 
 /// Most entries of a tail.
 const MAX_ENTRIES: usize = 1024;
-/// Most bytes of JSON in a tail.
-const MAX_BYTES: usize = 512 * 1024;
+/// Most bytes in a tail.
+const MAX_BYTES: usize = 1024 * 1024;
+/// Bytes in all tails above which each keeps the least.
+const MAX_BYTES_OF_ALL: usize = 256 * 1024 * 1024;
+/// The least: bytes in a tail when memory is short.
+const LEAST_BYTES: usize = 64 * 1024;
+/// What an entry takes beside its frame, bytes: the event itself, for codecs that nobody has asked for yet.
+const ENTRY_BYTES: usize = 768;
+
+/// Bytes in all tails.
+pub(super) type TailBytes = Arc<AtomicUsize>;
 
 /// One entry of the log.
 #[derive(Debug)]
@@ -33,11 +45,22 @@ pub(super) struct HotTail {
     room_id: RoomId,
     entries: VecDeque<TailEntry>,
     bytes: usize,
+    of_all: TailBytes,
     /// The last entry that a catch-up has to fold.
     last_folding: u64,
 }
 
+impl Drop for HotTail {
+    fn drop(&mut self) {
+        self.of_all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
 impl TailEntry {
+    fn bytes(&self) -> usize {
+        self.json.len() + ENTRY_BYTES
+    }
+
     fn frame(&self, codec: Codec, room_id: RoomId) -> &Bytes {
         match codec {
             Codec::Json => &self.json,
@@ -47,8 +70,8 @@ impl TailEntry {
 }
 
 impl HotTail {
-    pub(super) fn new(room_id: RoomId) -> Self {
-        Self { room_id, entries: VecDeque::new(), bytes: 0, last_folding: 0 }
+    pub(super) fn new(room_id: RoomId, of_all: TailBytes) -> Self {
+        Self { room_id, entries: VecDeque::new(), bytes: 0, of_all, last_folding: 0 }
     }
 
     /// The last entry's place.
@@ -63,7 +86,23 @@ impl HotTail {
 
     pub(super) fn clear(&mut self) {
         self.entries = VecDeque::new();
+        self.of_all.fetch_sub(self.bytes, Ordering::Relaxed);
         self.bytes = 0;
+    }
+
+    /// Puts entries that the store gave before the first one, if they are the log as it is.
+    pub(super) fn seed(&mut self, after: u64, entries: &[LogEntry], head: u64) {
+        let up_to = after + entries.len() as u64;
+        let joins = up_to + 1 == self.first().unwrap_or(head + 1);
+        let is_raw = entries.iter().zip(after + 1..).all(|(entry, seq)| entry.seq == seq && !folds(&entry.event));
+        if !joins || !is_raw {
+            return;
+        }
+        for entry in entries.iter().rev() {
+            let entry = self.entry(entry.seq, Arc::clone(&entry.event), None);
+            self.count(entry.bytes());
+            self.entries.push_front(entry);
+        }
     }
 
     /// Appends an entry; one that does not follow the last starts the tail anew.
@@ -74,19 +113,33 @@ impl HotTail {
         if folds(&event) {
             self.last_folding = seq;
         }
+        let entry = self.entry(seq, event, cause);
+        self.count(entry.bytes());
+        self.entries.push_back(entry);
+    }
+
+    fn entry(&self, seq: u64, event: Arc<DurableEvent>, cause: Option<ConnectionId>) -> TailEntry {
         let json = frames::durable(Codec::Json, self.room_id, seq, &event);
-        self.bytes += json.len();
         let spared = cause.filter(|_| is_spared(&event));
-        self.entries.push_back(TailEntry { seq, spared, event, json, msgpack: OnceLock::new() });
+        TailEntry { seq, spared, event, json, msgpack: OnceLock::new() }
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        self.of_all.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Forgets what is over the bounds, but nothing after `keep`.
     pub(super) fn trim(&mut self, keep: u64) {
+        let is_short = self.of_all.load(Ordering::Relaxed) > MAX_BYTES_OF_ALL;
+        let most = if is_short { LEAST_BYTES } else { MAX_BYTES };
         while let Some(front) = self.entries.front() {
-            if front.seq > keep || (self.entries.len() <= MAX_ENTRIES && self.bytes <= MAX_BYTES) {
+            if front.seq > keep || (self.entries.len() <= MAX_ENTRIES && self.bytes <= most) {
                 return;
             }
-            self.bytes -= front.json.len();
+            let bytes = front.bytes();
+            self.bytes -= bytes;
+            self.of_all.fetch_sub(bytes, Ordering::Relaxed);
             self.entries.pop_front();
         }
     }

@@ -77,6 +77,28 @@ async fn what_memory_holds_is_not_read_from_the_store() {
 }
 
 #[tokio::test]
+async fn a_cold_room_is_read_once_for_all_who_come_back() {
+    let world = World::new();
+    let room = world.store.create();
+    for _ in 0..50 {
+        world.store.say(room);
+    }
+    for since in [20, 20, 30, 49] {
+        let mut client = world.connect(Codec::Json).await;
+        world.store.join(room, client.user_id);
+        client.subscribe(room, Some(since)).await;
+        client.read_to(room, 50).await;
+        assert_eq!(client.views[&room].seen, (since + 1..=50).collect::<Vec<_>>());
+        assert_eq!(world.store.reads.load(Ordering::Relaxed), 1);
+    }
+    let mut client = world.connect(Codec::Json).await;
+    world.store.join(room, client.user_id);
+    client.subscribe(room, Some(0)).await;
+    client.read_to(room, 50).await;
+    assert_eq!(world.store.reads.load(Ordering::Relaxed), 2, "memory did not reach back that far");
+}
+
+#[tokio::test]
 async fn verdicts_tell_what_can_be_caught_up() {
     let world = World::new();
     let room = world.store.create();
@@ -94,11 +116,24 @@ async fn verdicts_tell_what_can_be_caught_up() {
     client.views.get_mut(&room).unwrap().epoch = "e0".to_owned();
     let view = client.subscribe(room, Some(1500)).await;
     assert_eq!((view.verdict, view.epoch.as_str()), (Some(Verdict::Reset), "e1"));
-    // Within the count, but no longer kept.
-    lock(&world.store.rooms).get_mut(&room).unwrap().kept_from = 1000;
-    assert_eq!(client.subscribe(room, Some(900)).await.verdict, Some(Verdict::Gap));
     assert_eq!(world.store.say(room), 1501);
     client.read_to(room, 1501).await;
+}
+
+#[tokio::test]
+async fn what_the_log_no_longer_keeps_is_a_gap() {
+    let world = World::new();
+    let room = world.store.create();
+    for _ in 0..20 {
+        world.store.say(room);
+    }
+    lock(&world.store.rooms).get_mut(&room).unwrap().kept_from = 10;
+    let mut client = world.connect(Codec::Json).await;
+    world.store.join(room, client.user_id);
+    assert_eq!(client.subscribe(room, Some(8)).await.verdict, Some(Verdict::Gap));
+    assert_eq!(client.subscribe(room, Some(9)).await.verdict, Some(Verdict::Exact));
+    world.store.say(room);
+    client.read_to(room, 21).await;
 }
 
 #[tokio::test]
