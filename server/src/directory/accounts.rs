@@ -47,7 +47,6 @@ pub(crate) async fn user(db: &Db, user_id: UserId) -> Result<Option<User>, Store
 pub(crate) async fn users(db: &Db, user_ids: &[UserId]) -> Result<Vec<User>, StoreError> {
     let sql = format!("select {USER_COLUMNS} from account where user_id in {}", list(1, user_ids.len()));
     let rows: Vec<UserRow> = db.read(AssertSqlSafe(sql)).bind_list(user_ids).all().await?;
-    let mut found: HashMap<UserId, User> =
-        rows.into_iter().map(User::from).map(|user| (user.user_id, user)).collect();
+    let mut found: HashMap<UserId, User> = rows.into_iter().map(User::from).map(|user| (user.user_id, user)).collect();
     Ok(user_ids.iter().filter_map(|user_id| found.remove(user_id)).collect())
 }

@@ -72,8 +72,7 @@ pub(crate) async fn rename(
 ) -> Result<Option<Category>, StoreError> {
     let sql = "update category set name = $3 where category_id = $1 and user_id = $2 \
         returning category_id, name, position";
-    let row: Option<CategoryRow> =
-        db.write(sql).bind(category_id).bind(user_id).bind(name).optional().await?;
+    let row: Option<CategoryRow> = db.write(sql).bind(category_id).bind(user_id).bind(name).optional().await?;
     Ok(row.map(category))
 }
 

@@ -35,10 +35,8 @@ impl TryFrom<InviteRow> for Invite {
     type Error = StoreError;
 
     fn try_from(row: InviteRow) -> Result<Self, StoreError> {
-        let invite_id: InviteId = row
-            .invite_id
-            .parse()
-            .map_err(|error| StoreError::Internal(format!("an invite id {error}").into()))?;
+        let invite_id: InviteId =
+            row.invite_id.parse().map_err(|error| StoreError::Internal(format!("an invite id {error}").into()))?;
         Ok(Self {
             invite_id,
             room_id: RoomId::from_uuid(row.room_id),

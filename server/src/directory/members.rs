@@ -74,11 +74,7 @@ pub(crate) async fn member(db: &Db, room_id: RoomId, user_id: UserId) -> Result<
 }
 
 /// A user's memberships of rooms; those that they are not in are left out.
-pub(crate) async fn memberships(
-    db: &Db,
-    user_id: UserId,
-    room_ids: &[RoomId],
-) -> Result<Vec<Membership>, StoreError> {
+pub(crate) async fn memberships(db: &Db, user_id: UserId, room_ids: &[RoomId]) -> Result<Vec<Membership>, StoreError> {
     let sql = format!(
         "select {MEMBERSHIP_COLUMNS} from member m join room r on r.room_id = m.room_id \
          where m.user_id = $1 and r.deleted_at is null and m.room_id in {}",
@@ -183,10 +179,8 @@ pub(crate) async fn page(db: &Db, wanted: MemberQuery<'_>) -> Result<Vec<Member>
     );
     // Names are compared here, since the databases do not agree on what the lower case of a letter is.
     let most = if query.is_some() { i64::MAX } else { i64::try_from(limit).unwrap_or(i64::MAX) };
-    let position = after.unwrap_or(MemberPosition {
-        joined_at: Timestamp::from_millis(0),
-        user_id: UserId::from_uuid(Uuid::nil()),
-    });
+    let position = after
+        .unwrap_or(MemberPosition { joined_at: Timestamp::from_millis(0), user_id: UserId::from_uuid(Uuid::nil()) });
     let rows: Vec<(Uuid, String, Option<i64>, i64, String)> = db
         .read(AssertSqlSafe(sql))
         .bind(room_id)

@@ -85,8 +85,7 @@ struct RoleRow {
     updated_at: i64,
 }
 
-const ROLE_COLUMNS: &str =
-    "role_id, room_id, name, color, position, permissions, is_everyone, created_at, updated_at";
+const ROLE_COLUMNS: &str = "role_id, room_id, name, color, position, permissions, is_everyone, created_at, updated_at";
 
 impl From<RoleRow> for Role {
     fn from(row: RoleRow) -> Self {
@@ -276,7 +275,9 @@ pub(crate) async fn page(
     let wanted = query.map(str::to_lowercase);
     let matches = |name: &str| wanted.as_ref().is_none_or(|wanted| name.to_lowercase().contains(wanted));
     let rows = rows.into_iter().filter(|(_, _, name)| matches(name)).take(limit);
-    Ok(rows.map(|(room_id, active_tick, _)| RoomPosition { active_tick, room_id: RoomId::from_uuid(room_id) }).collect())
+    Ok(rows
+        .map(|(room_id, active_tick, _)| RoomPosition { active_tick, room_id: RoomId::from_uuid(room_id) })
+        .collect())
 }
 
 /// Rooms as one member sees them, in the order asked; those that the user is not in are left out.
@@ -305,11 +306,8 @@ pub(crate) async fn views(db: &Db, user_id: UserId, room_ids: &[RoomId]) -> Resu
     for role in roles(db, room_ids).await? {
         roles_of_room.entry(role.room_id).or_default().push(role);
     }
-    let mut memberships: HashMap<RoomId, Membership> = memberships
-        .into_iter()
-        .map(Membership::from)
-        .map(|membership| (membership.room_id, membership))
-        .collect();
+    let mut memberships: HashMap<RoomId, Membership> =
+        memberships.into_iter().map(Membership::from).map(|membership| (membership.room_id, membership)).collect();
     let mut views: HashMap<RoomId, RoomView> = rooms
         .into_iter()
         .filter_map(|row| {

@@ -90,11 +90,7 @@ impl Placed {
 }
 
 /// What is decided on cached room state: membership, gate and body.
-async fn permit(
-    state: &AppState,
-    caller: &Caller,
-    data: &MessageSend,
-) -> Result<(Access, NewMessage), ProtocolError> {
+async fn permit(state: &AppState, caller: &Caller, data: &MessageSend) -> Result<(Access, NewMessage), ProtocolError> {
     let access = state.rooms.access(data.room_id, caller.user_id).await?;
     if data.r#type == Some(CreatableType::Poll) || data.poll.is_some() {
         return Err(ProtocolError::new(ErrorCode::Unsupported, "polls are not built yet"));
@@ -134,7 +130,8 @@ async fn first_result(
     rejection: ProtocolError,
 ) -> Result<Placed, ProtocolError> {
     let Some(nonce) = &data.nonce else { return Err(rejection) };
-    let found = state.store.find_nonce(data.room_id, caller.user_id, Origin::Live, nonce).await.map_err(append_error)?;
+    let found =
+        state.store.find_nonce(data.room_id, caller.user_id, Origin::Live, nonce).await.map_err(append_error)?;
     found.map(|message| Placed::Repeat(Box::new(message))).ok_or(rejection)
 }
 

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use parlour_protocol::{
-    EphemeralEvent, ProtocolError, Timestamp,
-    event::TypingStarted,
-    object::Empty,
-    operation::TypingStart,
+    EphemeralEvent, ProtocolError, Timestamp, event::TypingStarted, object::Empty, operation::TypingStart,
 };
 
 use super::gate;

@@ -3,9 +3,7 @@
 use parlour_protocol::{
     CategoryId, ErrorCode, ProtocolError,
     object::{Category, Empty, Items},
-    operation::{
-        CategoryCreate, CategoryDelete, CategoryList, CategoryReorder, CategoryReply, CategoryUpdate,
-    },
+    operation::{CategoryCreate, CategoryDelete, CategoryList, CategoryReorder, CategoryReply, CategoryUpdate},
 };
 
 use crate::{
@@ -53,11 +51,7 @@ pub(crate) async fn create(
 ///
 /// # Errors
 /// `unavailable`.
-pub(crate) async fn list(
-    state: &AppState,
-    caller: &Caller,
-    _: CategoryList,
-) -> Result<Items<Category>, ProtocolError> {
+pub(crate) async fn list(state: &AppState, caller: &Caller, _: CategoryList) -> Result<Items<Category>, ProtocolError> {
     let items = categories::list(&state.db, caller.user_id).await.map_err(store_error)?;
     Ok(Items { items })
 }

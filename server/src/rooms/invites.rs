@@ -4,9 +4,7 @@ use parlour_protocol::{
     ErrorCode, InviteId, Maybe, Permissions, ProtocolError, Timestamp,
     limits::{INVITE_EXPIRES_IN_MS, INVITE_MAX_USES},
     object::{Empty, Invite, Page, RoomType},
-    operation::{
-        InviteCreate, InviteGet, InviteGetReply, InviteList, InviteMine, InviteReply, InviteRevoke,
-    },
+    operation::{InviteCreate, InviteGet, InviteGetReply, InviteList, InviteMine, InviteReply, InviteRevoke},
 };
 use rand::RngExt;
 
@@ -108,11 +106,7 @@ pub(super) async fn usable(state: &AppState, invite_id: InviteId) -> Result<Invi
 ///
 /// # Errors
 /// `not_found` alike for unknown, expired, exhausted and paused ones.
-pub(crate) async fn get(
-    state: &AppState,
-    caller: &Caller,
-    data: InviteGet,
-) -> Result<InviteGetReply, ProtocolError> {
+pub(crate) async fn get(state: &AppState, caller: &Caller, data: InviteGet) -> Result<InviteGetReply, ProtocolError> {
     let invite = usable(state, data.invite_id).await?;
     let room = invites::room_of(&state.db, invite.room_id).await.map_err(store_error)?;
     let room = room.ok_or_else(|| ProtocolError::not_found("no such invite"))?;
@@ -139,11 +133,7 @@ pub(crate) async fn mine(
 ///
 /// # Errors
 /// `forbidden`, `bad_request` for an unknown cursor.
-pub(crate) async fn list(
-    state: &AppState,
-    caller: &Caller,
-    data: InviteList,
-) -> Result<Page<Invite>, ProtocolError> {
+pub(crate) async fn list(state: &AppState, caller: &Caller, data: InviteList) -> Result<Page<Invite>, ProtocolError> {
     let access = state.rooms.access(data.room_id, caller.user_id).await?.require_room()?;
     access.require(Permissions::MANAGE_ROOM)?;
     let scope = format!("invite.list {}", data.room_id);

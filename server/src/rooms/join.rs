@@ -1,10 +1,7 @@
 //! `invite.join`.
 
 use parlour_protocol::{
-    ErrorCode, ProtocolError, RoomId, Timestamp,
-    event::AddReason,
-    object::RoomView,
-    operation::InviteJoin,
+    ErrorCode, ProtocolError, RoomId, Timestamp, event::AddReason, object::RoomView, operation::InviteJoin,
 };
 
 use super::{append, create::check_rooms_per_user, invites, read, tell_added};

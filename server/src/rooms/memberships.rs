@@ -6,9 +6,7 @@ use parlour_protocol::{
     ErrorCode, Patch, Permissions, ProtocolError, RoomId, Timestamp, UserEvent,
     event::MembershipUpdated,
     object::{Items, Membership},
-    operation::{
-        MembershipClearMentions, MembershipGet, MembershipReply, MembershipUpdate, MembershipUpdateReply,
-    },
+    operation::{MembershipClearMentions, MembershipGet, MembershipReply, MembershipUpdate, MembershipUpdateReply},
 };
 
 use super::append;

@@ -41,11 +41,7 @@ pub(crate) async fn view(state: &AppState, caller: &Caller, room_id: RoomId) -> 
 ///
 /// # Errors
 /// `forbidden` when `roomId` is not joined, `bad_request` for an unknown cursor.
-pub(crate) async fn list(
-    state: &AppState,
-    caller: &Caller,
-    data: RoomList,
-) -> Result<Page<RoomView>, ProtocolError> {
+pub(crate) async fn list(state: &AppState, caller: &Caller, data: RoomList) -> Result<Page<RoomView>, ProtocolError> {
     let order = data.order.unwrap_or(RoomOrder::Activity);
     let query = data.query.as_deref().filter(|query| !query.is_empty());
     let scope = format!("room.list {} {} {}", caller.user_id, order.as_str(), query.unwrap_or_default());

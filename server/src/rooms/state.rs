@@ -237,9 +237,9 @@ impl RoomStates {
             | DurableEvent::EmojiCreated(_)
             | DurableEvent::EmojiUpdated(_)
             | DurableEvent::EmojiDeleted(_) => {}
-            DurableEvent::RoomUpdated(_)
-            | DurableEvent::RoleCreated(_)
-            | DurableEvent::RoleUpdated(_) => self.forget(room_id, |known| known.settings = None),
+            DurableEvent::RoomUpdated(_) | DurableEvent::RoleCreated(_) | DurableEvent::RoleUpdated(_) => {
+                self.forget(room_id, |known| known.settings = None)
+            }
             DurableEvent::RoomDeleted(_) | DurableEvent::RoleDeleted(_) => self.forget_room(room_id),
             DurableEvent::MemberJoined(joined) => self.forget_member(room_id, joined.member.user_id),
             DurableEvent::MemberLeft(left) => self.forget_member(room_id, left.user_id),
@@ -285,9 +285,7 @@ impl RoomStates {
         if rooms.len() >= CAPACITY && !rooms.contains_key(&room_id) {
             let horizon = self.clock.load(Ordering::Relaxed).saturating_sub(CAPACITY as u64 / 2);
             // An entry that somebody holds is being loaded or forgotten from: it must not be replaced.
-            rooms.retain(|_, entry| {
-                Arc::strong_count(entry) > 1 || entry.last_used.load(Ordering::Relaxed) >= horizon
-            });
+            rooms.retain(|_, entry| Arc::strong_count(entry) > 1 || entry.last_used.load(Ordering::Relaxed) >= horizon);
         }
         let entry = rooms.entry(room_id).or_default().clone();
         entry.last_used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);

@@ -8,13 +8,7 @@ use parlour_protocol::{
 };
 
 use super::{append, read, state::Access, tell_removed};
-use crate::{
-    accounts::caller::Caller,
-    app::AppState,
-    directory::members,
-    error::store_error,
-    store::RoomChange,
-};
+use crate::{accounts::caller::Caller, app::AppState, directory::members, error::store_error, store::RoomChange};
 
 /// Changes a room's settings. A repeat stores and announces nothing.
 ///
@@ -27,7 +21,8 @@ pub(crate) async fn update(state: &AppState, caller: &Caller, data: RoomUpdate) 
     let wanted = requested(data)?;
     let changes = differences(&access, wanted);
     if changes != RoomDelta::default() {
-        append(state, caller, room_id, RoomChange::UpdateRoom { changes: Box::new(changes), by: caller.user_id }).await?;
+        append(state, caller, room_id, RoomChange::UpdateRoom { changes: Box::new(changes), by: caller.user_id })
+            .await?;
     }
     Ok(RoomReply { room: read::view(state, caller, room_id).await?.room })
 }

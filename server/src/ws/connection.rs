@@ -407,6 +407,8 @@ impl Connection {
             }
         }
         drop(reader);
+        self.out().stop();
+        self.drained.notify_waiters();
         // Boxed: only an ending connection pays for its timer.
         Box::pin(self.finish()).await;
     }

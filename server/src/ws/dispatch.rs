@@ -433,11 +433,7 @@ impl Socket {
 }
 
 fn session_info(principal: &Principal) -> SessionInfo {
-    SessionInfo {
-        user_id: principal.user_id,
-        session_id: principal.session_id,
-        expires_at: Some(principal.expires_at),
-    }
+    SessionInfo { user_id: principal.user_id, session_id: principal.session_id, expires_at: Some(principal.expires_at) }
 }
 
 async fn within_deadline<T>(work: impl Future<Output = Result<T, ProtocolError>>) -> Result<T, ProtocolError> {

@@ -86,8 +86,8 @@ async fn overflow(world: &World, room: RoomId) {
     }
 }
 
-fn slow() -> super::super::metrics::Cause {
-    super::super::metrics::Cause { cause: "slow_socket" }
+fn slow() -> metrics::Cause {
+    metrics::Cause { cause: "slow_socket" }
 }
 
 #[tokio::test]

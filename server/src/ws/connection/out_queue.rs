@@ -152,6 +152,11 @@ impl OutQueue {
         }
     }
 
+    /// Takes nothing from now on; what waits may still go out.
+    pub(super) fn stop(&mut self) {
+        self.refuses = true;
+    }
+
     /// Forgets everything: the socket is dead.
     pub(super) fn kill(&mut self) {
         self.refuses = true;

@@ -302,3 +302,12 @@ async fn a_close_lets_replies_out_first() {
     assert_eq!(peer.next().await, Got::Close(4401, "bad token".to_owned()));
     assert_eq!(peer.next().await, Got::Eof);
 }
+
+#[tokio::test]
+async fn an_idle_connection_is_small() {
+    let (server, _client) = sockets().await;
+    let connection = Connection::new(server, Codec::Json, None, context(ConnectionLimits::default()));
+    let task = Arc::clone(&connection).run(Bytes::new(), echo);
+    let sizes = (size_of::<Connection>(), size_of_val(&task));
+    assert!(sizes.0 <= 512 && sizes.1 <= 512, "{sizes:?}");
+}
