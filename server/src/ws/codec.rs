@@ -390,7 +390,10 @@ fn header(opcode: u8, payload: usize) -> ([u8; MAX_HEADER], usize) {
     (header, len)
 }
 
+// By path, so that the benchmark can include this file alone.
 #[cfg(test)]
+#[path = "codec/fuzz.rs"]
 mod fuzz;
 #[cfg(test)]
+#[path = "codec/tests.rs"]
 mod tests;
