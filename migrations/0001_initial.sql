@@ -44,7 +44,7 @@ create table session (
 );
 create unique index session_token on session (token_hash);
 create unique index session_previous on session (previous_hash) where previous_hash is not null;
-create index session_user on session (user_id);
+create index session_of_user on session (user_id);
 
 create table room (
     room_id uuid not null primary key,
@@ -70,7 +70,9 @@ create table room_head (
     epoch text not null,
     seq bigint not null,
     tick bigint not null,
-    active_tick bigint not null
+    active_tick bigint not null,
+    -- Entries up to here are not kept.
+    log_floor bigint not null default 0
 );
 
 create table member (
@@ -86,7 +88,9 @@ create table member (
     category_id uuid,
     created_at bigint not null,
     primary key (room_id, user_id)
-);
+)
+-- sqlite: without rowid
+;
 create index member_user on member (user_id, room_id);
 
 create table role (
@@ -170,15 +174,18 @@ create table message (
     is_edited boolean not null,
     is_forward boolean not null,
     is_pinned boolean not null,
-    updated_at bigint not null,
+    -- None as long as it was not changed.
+    updated_at bigint,
     deleted_at bigint,
     primary key (room_id, tick)
 );
 create unique index message_nonce on message (room_id, user_id, origin, nonce) where nonce is not null;
 create index message_reply on message (room_id, reply_tick, tick) where reply_tick is not null;
+create index message_pinned on message (room_id, tick) where is_pinned;
 
--- One row per durable change of a room. `tick` names the message it is about; `payload` is the event of a
--- change that is not about a message.
+-- The log of a room is this table and `message` together: a message is the entry of its creation. Here is one row
+-- per other durable change. `tick` names the message it is about; `payload` is the event of a change that is not
+-- about a message.
 create table room_log (
     room_id uuid not null,
     seq bigint not null,

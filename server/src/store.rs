@@ -2,6 +2,8 @@
 //!
 //! A change becomes real in [`MessageStore::append`]; everything else reads.
 
+#[cfg(test)]
+mod conformance;
 pub mod db;
 pub mod sql;
 #[cfg(test)]

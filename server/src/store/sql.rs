@@ -1,1 +1,130 @@
 //! Messages in SQLite and Postgres.
+//!
+//! Changes go through a queue to [`writer`], which commits them in groups ([`group`]); [`read`] is everything else.
+
+mod facts;
+mod group;
+mod read;
+mod retention;
+mod room_change;
+mod row;
+mod statement;
+mod writer;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use parlour_protocol::{
+    Nonce, RoomId, RowKey, Timestamp, UserId,
+    object::{Head, Message},
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use self::writer::Queued;
+use super::{Append, AppendError, ListQuery, LogRead, MessageStore, Origin, PendingAppend, StoreError, db::Db};
+use crate::bus::Bus;
+
+/// Changes that wait for the writer. A change that finds no place for [`QUEUE_WAIT`] is refused as unavailable.
+const QUEUE: usize = 4096;
+const QUEUE_WAIT: Duration = Duration::from_secs(5);
+
+/// The message store over SQLite or Postgres.
+#[derive(Debug)]
+pub struct SqlStore {
+    db: Db,
+    queue: mpsc::Sender<Queued>,
+    generation: Arc<AtomicU64>,
+}
+
+impl SqlStore {
+    /// Starts the writer and the retention of logs. When `stop` is cancelled the writer takes nothing new, commits
+    /// what it has, and ends.
+    pub fn start(db: Db, bus: Arc<dyn Bus>, tasks: &TaskTracker, stop: CancellationToken) -> Self {
+        let (queue, receiver) = mpsc::channel(QUEUE);
+        let generation = Arc::new(AtomicU64::new(0));
+        tasks.spawn(writer::run(db.clone(), bus, Arc::clone(&generation), receiver, stop.clone()));
+        tasks.spawn(retention::run(db.clone(), stop));
+        Self { db, queue, generation }
+    }
+
+    async fn enqueue(&self, queued: Queued) {
+        let queued = match self.queue.try_send(queued) {
+            Ok(()) => return,
+            Err(mpsc::error::TrySendError::Closed(queued)) => return queued.refuse("the store has stopped"),
+            Err(mpsc::error::TrySendError::Full(queued)) => queued,
+        };
+        match tokio::time::timeout(QUEUE_WAIT, self.queue.reserve()).await {
+            Ok(Ok(place)) => place.send(queued),
+            Ok(Err(_)) => queued.refuse("the store has stopped"),
+            Err(_) => {
+                // Whatever was received behind this change must not be stored before its repeat.
+                self.generation.fetch_add(1, Ordering::AcqRel);
+                queued.refuse("too many changes wait");
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl MessageStore for SqlStore {
+    async fn append(&self, append: Append) -> PendingAppend {
+        let (answer, pending) = oneshot::channel();
+        self.enqueue(Queued { append, answer }).await;
+        PendingAppend::new(pending)
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    async fn find_nonce(
+        &self,
+        room_id: RoomId,
+        author: UserId,
+        origin: Origin,
+        nonce: &Nonce,
+    ) -> Result<Option<Message>, AppendError> {
+        read::find_nonce(&self.db, room_id, author, origin, nonce).await
+    }
+
+    async fn heads(&self, room_ids: &[RoomId]) -> Result<Vec<(RoomId, Head)>, StoreError> {
+        read::heads(&self.db, room_ids).await
+    }
+
+    async fn read_log(
+        &self,
+        room_id: RoomId,
+        after: u64,
+        up_to: u64,
+        max_entries: usize,
+    ) -> Result<LogRead, StoreError> {
+        read::log(&self.db, room_id, after, up_to, max_entries).await
+    }
+
+    async fn list(&self, query: ListQuery) -> Result<Vec<Message>, StoreError> {
+        read::list(&self.db, query).await
+    }
+
+    async fn get(&self, room_id: RoomId, row_keys: &[RowKey]) -> Result<Vec<Message>, StoreError> {
+        read::get(&self.db, room_id, row_keys).await
+    }
+
+    async fn canary(&self) -> Result<(), StoreError> {
+        let written = Timestamp::now().as_millis().to_string();
+        self.db
+            .write("insert into meta (name, value) values ('canary', $1) on conflict (name) do update set value = $1")
+            .bind(&written)
+            .execute()
+            .await?;
+        // Another node may have written since: what counts is that a row is there to be read.
+        let read = self.db.read("select value from meta where name = 'canary'").optional::<(String,)>().await?;
+        read.map(drop).ok_or_else(|| StoreError::Internal("a row that was just written is missing".into()))
+    }
+}

@@ -8,7 +8,7 @@ use std::{
 };
 
 use sqlx::{
-    AssertSqlSafe, PgPool, SqlSafeStr, SqlitePool,
+    AssertSqlSafe, PgPool, SqlSafeStr,
     migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},

@@ -114,6 +114,11 @@ impl<'c> Query<'c> {
         self
     }
 
+    /// Whether placeholders without a value are an error; SQLite takes them as null.
+    pub(crate) fn needs_every_value(&self) -> bool {
+        matches!(self.target, Target::Postgres(..))
+    }
+
     fn add<'t, T>(&mut self, value: T)
     where
         T: Encode<'t, Sqlite> + Type<Sqlite> + Encode<'t, Postgres> + Type<Postgres>,
