@@ -30,7 +30,6 @@ const START: i64 = 1_767_225_600_000_000_000;
 
 pub(super) struct Subject {
     pub(super) store: Arc<dyn MessageStore>,
-    pub(super) bus: Arc<InProcessBus>,
     pub(super) heard: broadcast::Receiver<BusEvent>,
     test: TestDb,
     tasks: TaskTracker,
@@ -74,9 +73,9 @@ impl Subject {
         let bus = Arc::new(InProcessBus::new());
         let heard = bus.listen();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let shared: Arc<dyn Bus> = Arc::clone(&bus) as Arc<dyn Bus>;
-        let store = Arc::new(SqlStore::start(test.db.clone(), shared, &tasks, stop.clone()));
-        Self { store, bus, heard, test, tasks, stop, clock: AtomicI64::new(START) }
+        let bus: Arc<dyn Bus> = bus;
+        let store = Arc::new(SqlStore::start(test.db.clone(), bus, &tasks, stop.clone()));
+        Self { store, heard, test, tasks, stop, clock: AtomicI64::new(START) }
     }
 
     /// Stops the store in good order and starts it on the same database.

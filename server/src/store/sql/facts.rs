@@ -34,11 +34,6 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn clear(&mut self) {
-        self.rooms.clear();
-        self.members.clear();
-    }
-
     /// Reads the rooms that are not known, and locks them where others write too.
     pub(super) async fn load_rooms(
         &mut self,

@@ -10,8 +10,6 @@ const MOST: usize = 64;
 /// A statement over `values`, for up to 1, 2, 4 … [`MOST`] rows: few texts, so that each stays prepared. Rows that
 /// are not needed are null, which the statement leaves out.
 pub(super) struct Rows {
-    /// How many values a row has.
-    columns: usize,
     texts: LazyLock<Vec<String>, Box<dyn Fn() -> Vec<String> + Send + Sync>>,
 }
 
@@ -21,7 +19,7 @@ impl Rows {
     pub(super) fn new(names: &'static str, statement: &'static str) -> Self {
         let columns = names.split(',').count();
         let texts = move || (0..=MOST.ilog2()).map(|power| text(names, columns, 1 << power, statement)).collect();
-        Self { columns, texts: LazyLock::new(Box::new(texts)) }
+        Self { texts: LazyLock::new(Box::new(texts)) }
     }
 
     /// Runs the statement over rows; `bind` binds the values of one, or as many nulls.
