@@ -23,17 +23,15 @@ function write(key: string, value: string | undefined): void {
 const stored = read("parlour.theme");
 export const theme = signal<Theme>(stored === "light" || stored === "dark" ? stored : "system");
 
+const preference = matchMedia("(prefers-color-scheme: dark)");
+const isDarkPreferred = signal(preference.matches);
+preference.addEventListener("change", () => (isDarkPreferred.value = preference.matches));
+
 effect(() => {
   const chosen = theme.value;
-  if (chosen === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = chosen;
+  document.documentElement.dataset.theme = chosen === "system" ? (isDarkPreferred.value ? "dark" : "light") : chosen;
   write("parlour.theme", chosen === "system" ? undefined : chosen);
 });
-
-export const isDarkPreferred = signal(false);
-const preference = matchMedia("(prefers-color-scheme: dark)");
-isDarkPreferred.value = preference.matches;
-preference.addEventListener("change", () => (isDarkPreferred.value = preference.matches));
 
 export const lastRoom = {
   get: (userId: string) => read(`parlour.room.${userId}`),

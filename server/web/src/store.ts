@@ -706,7 +706,7 @@ export async function remove(room: RoomModel, message: Message): Promise<void> {
   }
 }
 
-let lastTypingAt = 0;
+let lastTypingAt = -Infinity;
 
 export function typing(room: RoomModel): void {
   const now = performance.now();
@@ -716,7 +716,7 @@ export function typing(room: RoomModel): void {
 }
 
 export function stoppedTyping(): void {
-  lastTypingAt = 0;
+  lastTypingAt = -Infinity;
 }
 
 // --- rooms -----------------------------------------------------------------------------------------------------

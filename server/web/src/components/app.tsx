@@ -1,4 +1,5 @@
 // The page as a whole: who is logged in and where the address points decide what is shown.
+import { effect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import { notices, spoken } from "../notices";
@@ -14,13 +15,14 @@ import { MembersPanel } from "./members_panel";
 import { DrawerButton, RoomPane } from "./room_pane";
 import { Sidebar } from "./sidebar";
 
+effect(() => {
+  const name = currentRoom.value?.name;
+  const count = unreadTotal.value;
+  document.title = `${count > 0 ? `(${count >= 100 ? "99+" : count}) ` : ""}${name ? `${name} · ` : ""}Parlour`;
+});
+
 export function App(): JSX.Element {
   const current = session.value;
-  useEffect(() => {
-    const name = currentRoom.value?.name;
-    const count = unreadTotal.value;
-    document.title = `${count > 0 ? `(${count >= 100 ? "99+" : count}) ` : ""}${name ? `${name} · ` : ""}Parlour`;
-  });
   return (
     <>
       {current.kind === "starting" ? <Starting /> : current.kind === "signedOut" ? <Entry /> : <Home user={current.user} />}

@@ -39,7 +39,7 @@ export function RoomPane({ room, selfId }: { room: RoomModel; selfId: string }):
             onClick={() => (isMembersOpen.value = !isMembersOpen.value)}
           />
           {room.may(permission.ManageRoom) && <IconButton icon="settings" label="Room settings" onClick={() => (dialog.value = { kind: "settings" })} />}
-          <IconButton icon="logOut" label="Leave room" onClick={() => (dialog.value = { kind: "leave" })} />
+          <IconButton icon="door" label="Leave room" onClick={() => (dialog.value = { kind: "leave" })} />
         </div>
       </header>
       <ConnectionBanner />

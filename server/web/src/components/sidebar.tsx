@@ -88,19 +88,15 @@ function RoomLink({ room }: { room: RoomModel }): JSX.Element {
       }}
     >
       <Avatar id={room.roomId} name={room.name} shape="room" />
-      <span class="room-link-text">
-        <bdi class="room-link-name">{room.name}</bdi>
-        <span class="room-link-note">{typingOrTopic(room)}</span>
-      </span>
-      <span class="room-link-side">
-        <time dateTime={room.lastActivityAt.value}>{briefTime(room.lastActivityAt.value)}</time>
-        {unread > 0 && (
-          <span class={`badge ${room.mentionCount.value > 0 ? "mention" : ""}`}>
-            {unread >= 100 ? "99+" : unread}
-            <span class="hidden"> unread</span>
-          </span>
-        )}
-      </span>
+      <bdi class="room-link-name">{room.name}</bdi>
+      <time dateTime={room.lastActivityAt.value}>{briefTime(room.lastActivityAt.value)}</time>
+      <span class="room-link-note">{typingOrTopic(room)}</span>
+      {unread > 0 && (
+        <span class={`badge ${room.mentionCount.value > 0 ? "mention" : ""}`}>
+          {unread >= 100 ? "99+" : unread}
+          <span class="hidden"> unread</span>
+        </span>
+      )}
     </a>
   );
 }

@@ -1,0 +1,198 @@
+// The real binary on a port and a data folder of its own, and Chromium pages that use it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const binary = resolve(process.env.PARLOUR_BIN ?? join(here, "../../../target/debug/parlour"));
+const chromiumPath = process.env.PARLOUR_CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+const startDeadlineMs = 30_000;
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+export class Server {
+  static async start() {
+    if (!existsSync(binary)) throw new Error(`no binary at ${binary}: build it, or set PARLOUR_BIN`);
+    const server = new Server(await freePort(), mkdtempSync(join(tmpdir(), "parlour-e2e-")));
+    await server.up();
+    return server;
+  }
+
+  constructor(port, folder) {
+    this.port = port;
+    this.folder = folder;
+    this.url = `http://127.0.0.1:${port}`;
+    this.output = "";
+  }
+
+  /** Starts the process (again); resolves once it is ready. */
+  async up() {
+    const child = spawn(binary, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", this.folder], { stdio: ["ignore", "pipe", "pipe"] });
+    this.child = child;
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (this.output = (this.output + chunk).slice(-20_000)));
+    const deadline = Date.now() + startDeadlineMs;
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${this.output}`);
+      if (Date.now() > deadline) throw new Error(`the server does not become ready:\n${this.output}`);
+      const isReady = await fetch(`${this.url}/readyz`).then((response) => response.ok, () => false);
+      if (isReady) return;
+      await new Promise((next) => setTimeout(next, 25));
+    }
+  }
+
+  /** As a power cut does it: no goodbye to anybody. */
+  async kill() {
+    const gone = once(this.child, "exit");
+    this.child.kill("SIGKILL");
+    await gone;
+  }
+
+  async stop() {
+    if (this.child.exitCode === null && this.child.signalCode === null) await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** A command over HTTP, as somebody who is logged in on `page`. */
+  rpc(page, op, data) {
+    return page.evaluate(
+      async ([op, data]) => {
+        const response = await fetch(`/v1/rpc/${op}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(data) });
+        const body = await response.json();
+        if (!response.ok) throw new Error(`${op}: ${JSON.stringify(body)}`);
+        return body;
+      },
+      [op, data],
+    );
+  }
+}
+
+export function launch() {
+  return chromium.launch({
+    executablePath: chromiumPath,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+}
+
+/** Everything an account can see on the page, and do with it. */
+export class Person {
+  static async register(browser, server, name, { path = "/", ...options } = {}) {
+    const context = await browser.newContext({ viewport: { width: 1180, height: 780 }, reducedMotion: "reduce", ...options });
+    context.setDefaultTimeout(20_000);
+    const page = await context.newPage();
+    const person = new Person(name, server, context, page);
+    page.on("pageerror", (error) => person.faults.push(String(error)));
+    page.on("console", (message) => {
+      const isNetwork = /ERR_CONNECTION|WebSocket connection|Failed to load resource/.test(message.text());
+      if (message.type() === "error" && !isNetwork) person.faults.push(message.text());
+    });
+    await page.goto(server.url + path);
+    if (path === "/") await page.getByRole("button", { name: "Create an account" }).click();
+    await page.getByLabel("Name").fill(name);
+    await page.getByLabel("Password").fill("correct horse battery");
+    await page.getByRole("button", { name: "Create account" }).click();
+    if (path === "/") await page.getByRole("navigation", { name: "Rooms" }).waitFor();
+    return person;
+  }
+
+  constructor(name, server, context, page) {
+    this.name = name;
+    this.server = server;
+    this.context = context;
+    this.page = page;
+    /** Errors of the page's own scripts. */
+    this.faults = [];
+    this.composer = page.locator("#composer");
+    this.log = page.locator(".scroller");
+    this.bubbles = page.locator(".message:not(.pending) .body");
+  }
+
+  async makeRoom(name, topic) {
+    await this.page.getByRole("button", { name: "New room" }).first().click();
+    await this.page.getByLabel("Name").fill(name);
+    if (topic) await this.page.getByLabel("Topic (optional)").fill(topic);
+    await this.page.getByRole("button", { name: "Create room" }).click();
+    await this.inRoom(name);
+  }
+
+  inRoom(name) {
+    return this.page.getByRole("heading", { level: 1, name }).waitFor();
+  }
+
+  open(name) {
+    return this.page.getByRole("navigation", { name: "Rooms" }).getByRole("link", { name }).click();
+  }
+
+  get roomId() {
+    return this.page.url().split("/").at(-1);
+  }
+
+  async inviteLink() {
+    await this.page.getByRole("button", { name: "Invite people" }).click();
+    const field = this.page.getByLabel("Invite link");
+    await this.page.waitForFunction(() => document.querySelector(".copy-field")?.value.includes("/invite/"));
+    const link = await field.inputValue();
+    await this.page.keyboard.press("Escape");
+    return link;
+  }
+
+  async say(text) {
+    await this.composer.fill(text);
+    await this.composer.press("Enter");
+  }
+
+  /** Waits until a stored message with this text is on the screen. */
+  async sees(text) {
+    await this.message(text).waitFor();
+  }
+
+  message(text) {
+    return this.page.locator(".message:not(.pending)").filter({ has: this.page.locator(".body", { hasText: new RegExp(`^${escaped(text)}$`) }) });
+  }
+
+  pending(text) {
+    return this.page.locator(".message.pending").filter({ hasText: text });
+  }
+
+  texts() {
+    return this.bubbles.allInnerTexts();
+  }
+
+  /** Waits until the page shows exactly these texts at its end, and none unsent. */
+  async endsWith(expected) {
+    const shown = () =>
+      this.page.evaluate((count) => {
+        const texts = (selector) => [...document.querySelectorAll(selector)].map((body) => body.innerText);
+        return { stored: texts(".message:not(.pending) .body").slice(-count), unsent: texts(".message.pending .body"), state: texts(".presence") };
+      }, expected.length);
+    const isThere = (expected) => {
+      const texts = [...document.querySelectorAll(".message:not(.pending) .body")].map((body) => body.innerText);
+      return JSON.stringify(texts.slice(-expected.length)) === JSON.stringify(expected) && !document.querySelector(".message.pending");
+    };
+    try {
+      await this.page.waitForFunction(isThere, expected, { timeout: 60_000 });
+    } catch (error) {
+      throw new Error(`${this.name} does not see ${JSON.stringify(expected)}, but ${JSON.stringify(await shown())}`, { cause: error });
+    }
+  }
+
+  /** Waits until the page says that it is connected, or not. */
+  connection(text) {
+    return this.page.locator(".presence", { hasText: text }).waitFor({ timeout: 60_000 });
+  }
+}
+
+function escaped(text) {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
