@@ -18,10 +18,10 @@ export function Sidebar({ user }: { user: User }): JSX.Element {
   const isHidden = isNarrow.value && !isDrawerOpen.value;
   useEffect(() => {
     if (!isNarrow.value || !isDrawerOpen.value) return;
-    const opener = document.activeElement;
     ref.current?.querySelector<HTMLElement>("[aria-current], .new-room")?.focus();
     return () => {
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+      const focused = document.activeElement;
+      if (focused === document.body || ref.current?.contains(focused)) document.querySelector<HTMLElement>(".drawer-button button")?.focus();
     };
   }, [isDrawerOpen.value, isNarrow.value]);
 
