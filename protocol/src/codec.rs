@@ -54,7 +54,7 @@ impl Codec {
     /// When the bytes are not a frame of the protocol.
     pub fn decode_server_frame(self, bytes: &[u8]) -> Result<ServerFrame, DecodeError> {
         match self {
-            Self::Json => serde_json::from_slice(bytes).map_err(|error| DecodeError(error.to_string())),
+            Self::Json => ServerFrame::from_json(bytes).map_err(|error| DecodeError(error.to_string())),
             Self::MessagePack => rmp_serde::from_slice(bytes).map_err(|error| DecodeError(error.to_string())),
         }
     }

@@ -377,6 +377,13 @@ macro_rules! events {
                 })
             }
 
+            fn decode_json(name: &str, data: &str) -> Option<Result<Self, serde_json::Error>> {
+                Some(match name {
+                    $( $wire => serde_json::from_str(data).map(|data| Self::$variant(Box::new(data))), )*
+                    _ => return None,
+                })
+            }
+
             fn serialize_data<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
                 match self { $( Self::$variant(data) => map.serialize_entry("data", data), )* }
             }
@@ -493,26 +500,60 @@ impl Event {
     /// # Errors
     /// When the data is not of the event's form, or a room event names no room.
     pub fn decode(parts: EventParts) -> Result<Option<Self>, serde_json::Error> {
-        use serde::de::Error;
         let EventParts { event: name, room_id, seq, sub, data } = parts;
-        let missing = || serde_json::Error::custom("a room event without roomId");
         let data = if data.is_null() { Value::Object(serde_json::Map::new()) } else { data };
+        let place = Place { room_id, seq, sub };
         if DurableEvent::NAMES.contains(&name.as_str()) {
-            let room_id = room_id.ok_or_else(missing)?;
-            let event = DurableEvent::decode(&name, data).transpose()?;
-            return Ok(event.map(|event| Self::Durable { room_id, seq: seq.unwrap_or(0), event }));
+            return DurableEvent::decode(&name, data).transpose()?.map(|event| place.durable(event)).transpose();
         }
         if ControlEvent::NAMES.contains(&name.as_str()) {
-            let room_id = room_id.ok_or_else(missing)?;
-            let event = ControlEvent::decode(&name, data).transpose()?;
-            return Ok(event.map(|event| Self::Control { room_id, sub: sub.unwrap_or(0), seq, event }));
+            return ControlEvent::decode(&name, data).transpose()?.map(|event| place.control(event)).transpose();
         }
         if EphemeralEvent::NAMES.contains(&name.as_str()) {
-            let room_id = room_id.ok_or_else(missing)?;
-            let event = EphemeralEvent::decode(&name, data).transpose()?;
-            return Ok(event.map(|event| Self::Ephemeral { room_id, event }));
+            return EphemeralEvent::decode(&name, data).transpose()?.map(|event| place.ephemeral(event)).transpose();
         }
         Ok(UserEvent::decode(&name, data).transpose()?.map(Self::User))
+    }
+
+    /// As [`Event::decode`], from JSON text, without a tree in between.
+    pub(crate) fn decode_json(name: &str, place: Place, data: &str) -> Result<Option<Self>, serde_json::Error> {
+        if let Some(event) = DurableEvent::decode_json(name, data) {
+            return place.durable(event?).map(Some);
+        }
+        if let Some(event) = ControlEvent::decode_json(name, data) {
+            return place.control(event?).map(Some);
+        }
+        if let Some(event) = EphemeralEvent::decode_json(name, data) {
+            return place.ephemeral(event?).map(Some);
+        }
+        Ok(UserEvent::decode_json(name, data).transpose()?.map(Self::User))
+    }
+}
+
+/// Where an event belongs, as its frame says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) room_id: Option<RoomId>,
+    pub(crate) seq: Option<u64>,
+    pub(crate) sub: Option<u64>,
+}
+
+impl Place {
+    fn room_id(self) -> Result<RoomId, serde_json::Error> {
+        use serde::de::Error;
+        self.room_id.ok_or_else(|| serde_json::Error::custom("a room event without roomId"))
+    }
+
+    fn durable(self, event: DurableEvent) -> Result<Event, serde_json::Error> {
+        Ok(Event::Durable { room_id: self.room_id()?, seq: self.seq.unwrap_or(0), event })
+    }
+
+    fn control(self, event: ControlEvent) -> Result<Event, serde_json::Error> {
+        Ok(Event::Control { room_id: self.room_id()?, sub: self.sub.unwrap_or(0), seq: self.seq, event })
+    }
+
+    fn ephemeral(self, event: EphemeralEvent) -> Result<Event, serde_json::Error> {
+        Ok(Event::Ephemeral { room_id: self.room_id()?, event })
     }
 }
 

@@ -1,9 +1,14 @@
 //! The frames: commands from a client; replies and events from the server.
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
-use serde_json::Value;
+use std::borrow::Cow;
 
-use crate::{Event, ProtocolError, event::EventParts};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    Event, ProtocolError, RoomId,
+    event::{EventParts, Place},
+};
 
 /// The largest command id: what a JavaScript number holds exactly.
 pub const LARGEST_ID: u64 = (1 << 53) - 1;
@@ -60,13 +65,52 @@ struct AnyFrame {
     #[serde(default)]
     event: Option<String>,
     #[serde(default)]
-    room_id: Option<crate::RoomId>,
+    room_id: Option<RoomId>,
     #[serde(default)]
     seq: Option<u64>,
     #[serde(default)]
     sub: Option<u64>,
     #[serde(default)]
     data: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawFrame<'a> {
+    #[serde(default)]
+    id: Option<u64>,
+    #[serde(default)]
+    error: Option<ProtocolError>,
+    #[serde(borrow, default)]
+    event: Option<Cow<'a, str>>,
+    #[serde(default)]
+    room_id: Option<RoomId>,
+    #[serde(default)]
+    seq: Option<u64>,
+    #[serde(default)]
+    sub: Option<u64>,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+}
+
+impl ServerFrame {
+    /// Reads JSON text, the data of an event without a tree in between.
+    pub(crate) fn from_json(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        use serde::de::Error;
+        let RawFrame { id, error, event, room_id, seq, sub, data } = serde_json::from_slice(bytes)?;
+        let data = data.map_or("null", RawValue::get);
+        match (id, event) {
+            (Some(id), _) => {
+                let result = error.map_or_else(|| serde_json::from_str(data).map(Ok), |error| Ok(Err(error)))?;
+                Ok(Self::Reply(ReplyFrame { id, result }))
+            }
+            (None, Some(event)) => {
+                let data = if data == "null" { "{}" } else { data };
+                Event::decode_json(&event, Place { room_id, seq, sub }, data).map(Self::Event)
+            }
+            (None, None) => Err(serde_json::Error::custom("neither a reply nor an event")),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for ServerFrame {

@@ -73,16 +73,16 @@ impl Distinct for RowKey {
 
 impl Serialize for RowKey {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut digits = [b'0'; DIGITS];
-        // Two halves of 15 digits fit 64-bit arithmetic, which is several times faster than 128-bit.
-        let half = 10u128.pow(15);
-        let (high, low) = (self.0 / half, self.0 % half);
-        for (part, range) in [(high, 0..15), (low, 15..30)] {
-            let mut part = u64::try_from(part).unwrap_or(0);
-            for digit in digits[range].iter_mut().rev() {
-                *digit = b'0' + u8::try_from(part % 10).unwrap_or(0);
-                part /= 10;
+        // 10^30 - 1 - t has the digits of t, each taken from 9: for what a clock can show that is 64-bit arithmetic,
+        // many times faster than 128-bit.
+        let Ok(mut tick) = u64::try_from(LARGEST - self.0) else { return serializer.collect_str(self) };
+        let mut digits = [b'9'; DIGITS];
+        for digit in digits.iter_mut().rev() {
+            if tick == 0 {
+                break;
             }
+            *digit = b'9' - u8::try_from(tick % 10).unwrap_or(0);
+            tick /= 10;
         }
         serializer.serialize_str(std::str::from_utf8(&digits).unwrap_or_default())
     }
