@@ -343,6 +343,35 @@ describe("two people chat", { concurrency: 1 }, () => {
     assert.equal(await bob.page.locator(".pending").count(), 0);
   });
 
+  test("bl_042: with a clock that is ten minutes slow, one's messages stand where the server put them", async () => {
+    await bob.page.addInitScript(() => {
+      const RealDate = Date;
+      const slowMs = 600_000;
+      window.Date = class extends RealDate {
+        constructor(...parts) {
+          if (parts.length === 0) super(RealDate.now() - slowMs);
+          else super(...parts);
+        }
+        static now() {
+          return RealDate.now() - slowMs;
+        }
+      };
+    });
+    await bob.page.reload();
+    await bob.sees("refused");
+    const expected = [];
+    for (let turn = 1; turn <= 5; turn++) {
+      for (const person of [bob, ada]) {
+        expected.push(`${person.name} ${turn}`);
+        await person.say(expected.at(-1));
+        await Promise.all([ada.sees(expected.at(-1)), bob.sees(expected.at(-1))]);
+      }
+    }
+    await Promise.all([ada.endsWith(expected), bob.endsWith(expected)]);
+    const times = (person) => person.page.evaluate(() => [...document.querySelectorAll(".message time")].slice(-5).map((time) => time.dateTime));
+    assert.deepEqual(await times(bob), await times(ada));
+  });
+
   test("slow mode is waited for, and said", async () => {
     const { roomId } = ada;
     await server.rpc(ada.page, "room.update", { roomId, slowmodeMs: 1500 });

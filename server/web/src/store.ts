@@ -496,6 +496,7 @@ export function markRead(room: RoomModel): void {
 async function showRoom(room: RoomModel): Promise<void> {
   lastRoom.set(selfId, room.roomId);
   if (!room.timeline.isLoaded) void readNewest(room);
+  else if (room.history.peek() === "failed") room.history.value = "idle";
   if (!room.members.peek()) await readMembers(room);
 }
 
@@ -667,7 +668,13 @@ export function waitOf(room: RoomModel): number | undefined {
 
 function showPending(roomId: RoomId): void {
   const room = rooms.peek().get(roomId);
-  if (room && outbox) room.pending.value = outbox.of(roomId);
+  if (!room || !outbox) return;
+  const before = new Set(room.pending.peek().map((item) => (item.state === "failed" ? item.nonce : "")));
+  const items = outbox.of(roomId);
+  room.pending.value = items;
+  for (const { state, nonce, error } of items) {
+    if (state === "failed" && error && !before.has(nonce) && currentRoom.peek() === room) speak(`Message not sent. ${explain(new WireError(error))}`);
+  }
 }
 
 export function setDraft(room: RoomModel, text: string): void {
