@@ -2,6 +2,7 @@
 //!
 //! A change becomes real in [`MessageStore::append`]; everything else reads.
 
+pub mod backup;
 #[cfg(test)]
 mod conformance;
 pub mod db;

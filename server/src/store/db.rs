@@ -24,6 +24,7 @@
 //! let accounts: Vec<AccountRow> = db.read(AssertSqlSafe(sql)).bind_list(&ids).all().await?;
 //! ```
 
+mod generation;
 mod open;
 mod query;
 #[cfg(test)]
@@ -36,6 +37,7 @@ use sqlx::{Database, PgPool, Pool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Tra
 #[cfg(test)]
 pub(crate) use open::open_postgres_with;
 pub use open::{OpenError, open_postgres, open_sqlite};
+pub(crate) use open::{database_of, lock_folder, open_sqlite_file};
 pub use query::{Bind, Query, Row, list};
 
 use super::StoreError;

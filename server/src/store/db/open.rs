@@ -20,7 +20,6 @@ use super::{Db, DbError, Sqlite3, WAIT};
 const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "initial", include_str!("../../../../migrations/0001_initial.sql"))];
 
 const LOCK: &str = "parlour.lock";
-pub(crate) const DATABASE: &str = "parlour.db";
 const READERS: u32 = 4;
 
 /// Why a database could not be opened.
@@ -64,7 +63,23 @@ pub(crate) fn lock_folder(folder: &Path) -> Result<File, OpenError> {
 pub async fn open_sqlite(folder: &Path) -> Result<Db, OpenError> {
     fs::create_dir_all(folder).map_err(|error| OpenError::Folder(folder.to_owned(), error))?;
     let lock = lock_folder(folder)?;
-    let options = sqlite_options(&folder.join(DATABASE));
+    let db = open_sqlite_file(folder, &database_of(folder), lock).await?;
+    if let Some(rooms) = db.check_generation(folder).await?
+        && rooms > 0
+    {
+        tracing::warn!(rooms, "the database was copied back: every room begins a new epoch");
+    }
+    Ok(db)
+}
+
+/// The database of a data folder.
+pub(crate) fn database_of(folder: &Path) -> PathBuf {
+    folder.join("parlour.db")
+}
+
+/// Opens a file under the lock of its folder.
+pub(crate) async fn open_sqlite_file(folder: &Path, file: &Path, lock: File) -> Result<Db, OpenError> {
+    let options = Sqlite3::options(file);
     // A pool's connection is never given up for its age: that would only cost caches and prepared statements.
     let pool = || {
         SqlitePoolOptions::new().acquire_timeout(WAIT).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
@@ -75,23 +90,6 @@ pub async fn open_sqlite(folder: &Path) -> Result<Db, OpenError> {
     drop(connection);
     let read = pool().max_connections(READERS).connect_lazy_with(options.pragma("query_only", "on"));
     Ok(Db::Sqlite(Sqlite3 { read, write, folder: folder.to_owned(), _lock: Arc::new(lock) }))
-}
-
-fn sqlite_options(file: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(file)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(WAIT)
-        .foreign_keys(true)
-        .statement_cache_capacity(256)
-        // Pages. Fewer checkpoints write a page that changes often only once.
-        .pragma("wal_autocheckpoint", "20000")
-        // KiB.
-        .pragma("cache_size", "-65536")
-        .pragma("temp_store", "memory")
-        .pragma("journal_size_limit", "134217728")
 }
 
 /// Opens a database on a server.
@@ -136,5 +134,23 @@ impl Sqlite3 {
     /// The data folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// How a file is used.
+    pub(crate) fn options(file: &Path) -> SqliteConnectOptions {
+        SqliteConnectOptions::new()
+            .filename(file)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(WAIT)
+            .foreign_keys(true)
+            .statement_cache_capacity(256)
+            // Pages. Fewer checkpoints write a page that changes often only once.
+            .pragma("wal_autocheckpoint", "20000")
+            // KiB.
+            .pragma("cache_size", "-65536")
+            .pragma("temp_store", "memory")
+            .pragma("journal_size_limit", "134217728")
     }
 }

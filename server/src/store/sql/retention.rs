@@ -14,6 +14,8 @@ const KEPT_ENTRIES: u64 = 100_000;
 /// How long a log entry is kept at most.
 const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 const PAUSE: Duration = Duration::from_secs(60);
+/// Steps between two changes of the database's generation.
+const GENERATION_STEPS: u64 = 10;
 /// Rooms looked at in one step.
 const ROOMS: i64 = 200;
 /// Rows deleted in one statement, so that nobody waits long for the writer.
@@ -21,15 +23,25 @@ const ROWS: u64 = 1_000;
 
 /// Trims a few rooms every minute until `stop`.
 pub(super) async fn run(db: Db, stop: CancellationToken) {
-    let mut trimmer = Trimmer { db, after: Uuid::nil() };
-    loop {
+    let mut trimmer = Trimmer { db: db.clone(), after: Uuid::nil() };
+    for step in 1_u64.. {
         tokio::select! {
-            () = stop.cancelled() => return,
+            () = stop.cancelled() => return advance_generation(&db).await,
             () = tokio::time::sleep(PAUSE) => {}
+        }
+        if step.is_multiple_of(GENERATION_STEPS) {
+            advance_generation(&db).await;
         }
         if let Err(error) = trimmer.step(Timestamp::now()).await {
             tracing::warn!(%error, "failed to trim old log entries");
         }
+    }
+}
+
+/// So that a copy of the database taken now is known as one later.
+async fn advance_generation(db: &Db) {
+    if let Err(error) = db.advance_generation().await {
+        tracing::warn!(%error, "failed to change the generation of the database");
     }
 }
 
