@@ -28,23 +28,41 @@ create table account (
 create unique index account_name_key on account (name_key);
 create index account_name_fold on account (name_fold);
 
+-- A log-in. One that an identity provider vouches for stays for a while after its end, so that its token, which
+-- this server cannot take back, is refused.
 create table session (
     session_id uuid not null primary key,
     user_id uuid not null references account (user_id),
-    token_hash bytea not null,
-    -- The token before the last refresh, valid for a minute more.
-    previous_hash bytea,
-    previous_until bigint,
     client_name text not null,
     client_version text not null,
     address text not null,
     created_at bigint not null,
     last_seen_at bigint not null,
+    expires_at bigint not null,
+    ended_at bigint
+);
+create index session_of_user on session (user_id);
+create index session_expiry on session (expires_at);
+
+-- SHA-256 of each valid token. A refresh adds one and lets the others live for a minute more.
+create table session_token (
+    token_hash bytea not null primary key,
+    session_id uuid not null references session (session_id) on delete cascade,
     expires_at bigint not null
 );
-create unique index session_token on session (token_hash);
-create unique index session_previous on session (previous_hash) where previous_hash is not null;
-create index session_of_user on session (user_id);
+create index session_token_session on session_token (session_id);
+
+-- What other processes have to learn of accounts and sessions. `seq` comes from the row `account_change` of `meta`,
+-- which the writing transaction locks, so that it has no holes.
+create table account_change (
+    seq bigint not null primary key,
+    user_id uuid not null,
+    -- The session that ended; none when the account itself changed.
+    session_id uuid,
+    -- Whether all sessions of the account ended.
+    ended boolean not null,
+    created_at bigint not null
+);
 
 create table room (
     room_id uuid not null primary key,

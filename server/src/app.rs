@@ -1,31 +1,52 @@
 //! The composition root: the only file that names concrete backends.
 
-use std::sync::Arc;
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use parlour_protocol::{ProtocolError, limits::Limits};
-use tokio_util::task::TaskTracker;
+use parlour_protocol::{ProtocolError, Timestamp, limits::Limits};
+use prometheus_client::registry::Registry;
+use tokio::{net::TcpListener, time};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    accounts::{Accounts, caller::Caller},
-    bus::Bus,
-    hub::Hub,
+    accounts::{Accounts, KeyError, caller::Caller},
+    bus::{Bus, in_process::InProcessBus},
+    config::Config,
+    http::{self, HttpMetrics, Readiness, serve::ServeLimits},
+    hub::{Access, Hub, HubLimits},
+    rates::Rates,
     rooms::state::RoomStates,
-    store::{MessageStore, db::Db},
+    shutdown,
+    store::{
+        MessageStore,
+        db::{Db, DbError, OpenError, attach_sqlite, open_postgres, open_sqlite},
+        sql::SqlStore,
+    },
+    telemetry,
 };
+
+/// The pace of pings.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Connections to Postgres.
+const POSTGRES_CONNECTIONS: u32 = 16;
 
 /// What every handler works with.
 #[derive(Debug)]
 pub(crate) struct AppState {
+    pub(crate) config: Config,
     pub(crate) db: Db,
     pub(crate) store: Arc<dyn MessageStore>,
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) rooms: Arc<RoomStates>,
-    pub(crate) accounts: Accounts,
+    pub(crate) accounts: Arc<Accounts>,
+    pub(crate) rates: Arc<Rates>,
     /// What the hello reply tells.
     pub(crate) limits: Limits,
     /// The pace of pings, in ms.
     pub(crate) heartbeat_ms: u64,
+    pub(crate) readiness: Readiness,
+    pub(crate) registry: Registry,
+    pub(crate) http_metrics: HttpMetrics,
     /// Commands being handled; waited for at shutdown.
     pub(crate) tasks: TaskTracker,
 }
@@ -35,7 +56,149 @@ impl AppState {
     ///
     /// # Errors
     /// `rate_limited`.
-    pub(crate) fn charge(&self, _: &Caller, _: &str) -> Result<(), ProtocolError> {
-        Ok(())
+    pub(crate) fn charge(&self, caller: &Caller, op: &str) -> Result<(), ProtocolError> {
+        self.rates.charge_command(op, caller.user_id, 1, Timestamp::now())
+    }
+}
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartError {
+    /// The database.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A key of the identity provider.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The database, after it was opened.
+    #[error(transparent)]
+    Db(#[from] DbError),
+    /// The address.
+    #[error("failed to listen on {0}: {1}")]
+    Listen(SocketAddr, io::Error),
+}
+
+/// A server that is ready to serve.
+#[derive(Debug)]
+pub(crate) struct App {
+    state: Arc<AppState>,
+    listener: TcpListener,
+    /// No new requests and sockets.
+    draining: CancellationToken,
+    /// The end of what serves sockets.
+    hub_stop: CancellationToken,
+    /// The end of everything else.
+    stop: CancellationToken,
+    background: TaskTracker,
+}
+
+/// Opens the database of a configuration.
+pub(crate) async fn open_database(config: &Config) -> Result<Db, OpenError> {
+    match &config.database_url {
+        Some(url) => open_postgres(url.expose(), POSTGRES_CONNECTIONS).await,
+        None => open_sqlite(&config.data_dir).await,
+    }
+}
+
+/// Opens the database of a configuration beside a server that may be using it.
+pub(crate) async fn attach_database(config: &Config) -> Result<Db, OpenError> {
+    match &config.database_url {
+        Some(url) => open_postgres(url.expose(), 2).await,
+        None => attach_sqlite(&config.data_dir).await,
+    }
+}
+
+impl App {
+    /// Opens what the configuration names and listens.
+    ///
+    /// # Errors
+    /// As [`StartError`] says.
+    pub(crate) async fn start(config: Config) -> Result<Self, StartError> {
+        let (draining, hub_stop, stop) = (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
+        let background = TaskTracker::new();
+        let db = open_database(&config).await?;
+        let bus: Arc<dyn Bus> = Arc::new(InProcessBus::new());
+        let store: Arc<dyn MessageStore> =
+            Arc::new(SqlStore::start(db.clone(), Arc::clone(&bus), &background, stop.clone()));
+        let rooms = Arc::new(RoomStates::new(db.clone()));
+        let mut hub_limits = HubLimits::from_protocol(&config.limits, HEARTBEAT);
+        hub_limits.flush_window = config.flush_window;
+        let hub = Hub::new(Arc::clone(&store), Arc::clone(&bus), room_access(&rooms), hub_limits, hub_stop.clone());
+        hub.start(&background);
+        let rates = Arc::new(Rates::new(&config.limits.rates));
+        let known = Arc::clone(&rooms);
+        let forget = Box::new(move |user_id| known.forget_user(user_id));
+        let accounts = Arc::new(Accounts::new(&config, db.clone(), Arc::clone(&bus), Arc::clone(&rates), forget)?);
+        accounts.start(&background, &stop).await?;
+        let listener = http::serve::bind(config.listen).map_err(|error| StartError::Listen(config.listen, error))?;
+        let http_metrics = HttpMetrics::default();
+        let state = Arc::new(AppState {
+            registry: telemetry::registry(hub.metrics(), &http_metrics),
+            http_metrics,
+            readiness: Readiness::new(draining.clone()),
+            limits: config.limits.clone(),
+            heartbeat_ms: u64::try_from(HEARTBEAT.as_millis()).unwrap_or(u64::MAX),
+            tasks: TaskTracker::new(),
+            config,
+            db,
+            store,
+            bus,
+            hub,
+            rooms,
+            accounts,
+            rates,
+        });
+        Ok(Self { state, listener, draining, hub_stop, stop, background })
+    }
+
+    /// Where it listens: also when the configuration left the port open.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.listener.local_addr().unwrap_or(self.state.config.listen)
+    }
+
+    /// What handlers work with.
+    #[cfg(test)]
+    pub(crate) fn state(&self) -> &Arc<AppState> {
+        &self.state
+    }
+
+    /// Serves until `stopped`, then drains: nothing new is taken in, sockets are told to go (1001), what was begun is
+    /// finished and stored.
+    pub(crate) async fn run(self, stopped: impl Future<Output = ()>) {
+        let Self { state, listener, draining, hub_stop, stop, background } = self;
+        let limits = ServeLimits { drain: shutdown::DRAIN, ..ServeLimits::default() };
+        let serving = http::serve::serve(listener, http::router(&state), limits, draining.clone());
+        let draining_hub = async {
+            stopped.await;
+            draining.cancel();
+            state.hub.drain(shutdown::DRAIN).await;
+        };
+        tokio::join!(serving, draining_hub);
+        state.tasks.close();
+        wait(&state.tasks, shutdown::FINISH, "commands").await;
+        hub_stop.cancel();
+        stop.cancel();
+        background.close();
+        wait(&background, shutdown::SETTLE, "background tasks").await;
+        state.db.close().await;
+    }
+}
+
+async fn wait(tasks: &TaskTracker, deadline: Duration, what: &str) {
+    if time::timeout(deadline, tasks.wait()).await.is_err() {
+        tracing::warn!(left = tasks.len(), "{what} were not finished at the drain deadline");
+    }
+}
+
+/// What the hub asks and tells the cache of rooms.
+fn room_access(rooms: &Arc<RoomStates>) -> Access {
+    let (asked, told, forgetful) = (Arc::clone(rooms), Arc::clone(rooms), Arc::clone(rooms));
+    Access {
+        check: Box::new(move |room_id, user_id| {
+            let rooms = Arc::clone(&asked);
+            Box::pin(async move { rooms.reader(room_id, user_id).await.map(drop) })
+        }),
+        apply: Box::new(move |room_id, _, event| told.apply(room_id, event)),
+        forget: Box::new(move |room_id| forgetful.forget_room(room_id)),
     }
 }

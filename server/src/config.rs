@@ -27,7 +27,7 @@ pub(crate) struct ConfigError {
 }
 
 impl ConfigError {
-    fn new(setting: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(setting: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { setting: setting.into(), reason: reason.into() }
     }
 }
@@ -257,6 +257,11 @@ fn jwks_source(read: Reader<'_>, jwks: &str) -> Result<JwtKeys, ConfigError> {
     } else {
         Ok(JwtKeys::JwksFile(jwks.into()))
     }
+}
+
+/// The variables of the environment that are text; others are of no use to a setting.
+pub fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 #[cfg(test)]

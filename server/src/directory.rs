@@ -1,8 +1,10 @@
 //! What is relational: accounts, sessions, rooms, memberships, invites and folders, one file per noun.
 
+pub(crate) mod account_changes;
 pub(crate) mod accounts;
 pub(crate) mod categories;
 pub(crate) mod invites;
 pub(crate) mod members;
 pub(crate) mod nonces;
 pub(crate) mod rooms;
+pub(crate) mod sessions;

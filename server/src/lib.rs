@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod app;
 pub mod bus;
+pub mod cli;
 pub(crate) mod clock;
 mod config;
 pub(crate) mod cursor;
@@ -14,5 +15,9 @@ pub(crate) mod hub;
 pub(crate) mod messages;
 mod rates;
 pub(crate) mod rooms;
+mod shutdown;
 pub mod store;
+mod telemetry;
 pub(crate) mod ws;
+
+pub use config::environment;

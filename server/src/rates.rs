@@ -4,7 +4,7 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState},
     net::IpAddr,
     sync::{Mutex, PoisonError},
 };
@@ -29,6 +29,13 @@ pub(crate) enum Payer {
 }
 
 impl Payer {
+    /// The payer that a folded account name is.
+    pub(crate) fn name(key: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        Self::Name(hasher.finish())
+    }
+
     /// The payer that an address is.
     pub(crate) fn address(address: IpAddr) -> Self {
         Self::Address(match address.to_canonical() {

@@ -1,26 +1,112 @@
-//! `session.list`, `session.revoke`, `user.get`, `user.search`, `user.update`.
+//! The commands `session.*` and `user.*`.
+
+use std::sync::Arc;
 
 use parlour_protocol::{
-    ErrorCode, ProtocolError,
+    ProtocolError, Timestamp, UserEvent, UserId,
+    event::UserUpdated,
+    limits::PAGE_DEFAULT,
     object::{Empty, Items, Page, Session, User},
     operation::{SessionList, SessionRevoke, UserGet, UserReply, UserSearch, UserUpdate},
 };
 
-use crate::{accounts::caller::Caller, app::AppState};
+use super::{AccountError, caller::Caller, names};
+use crate::{
+    app::AppState, bus::BusEvent, cursor, directory, directory::accounts::AccountPatch, error::store_error,
+    store::db::DbError,
+};
 
-macro_rules! later {
-    ($($name:ident: $data:ty => $reply:ty;)*) => { $(
-        #[expect(clippy::unused_async, reason = "asks the directory")]
-        pub(crate) async fn $name(_: &AppState, _: &Caller, _: $data) -> Result<$reply, ProtocolError> {
-            Err(ProtocolError::new(ErrorCode::Unsupported, "not built yet"))
-        }
-    )* };
+/// `session.list`.
+pub(crate) async fn session_list(
+    state: &AppState,
+    caller: &Caller,
+    _: SessionList,
+) -> Result<Items<Session>, ProtocolError> {
+    Ok(Items { items: state.accounts.sessions(caller).await? })
 }
 
-later! {
-    session_list: SessionList => Items<Session>;
-    session_revoke: SessionRevoke => Empty;
-    user_get: UserGet => Items<User>;
-    user_search: UserSearch => Page<User>;
-    user_update: UserUpdate => UserReply;
+/// `session.revoke`.
+pub(crate) async fn session_revoke(
+    state: &AppState,
+    caller: &Caller,
+    data: SessionRevoke,
+) -> Result<Empty, ProtocolError> {
+    match (data.session_id, data.others) {
+        (Some(session_id), None) => state.accounts.end_session(caller, session_id).await?,
+        (None, Some(true)) => state.accounts.end_other_sessions(caller).await?,
+        _ => return Err(ProtocolError::bad_request("exactly one of sessionId and others: true is needed")),
+    }
+    Ok(Empty {})
+}
+
+/// `user.get`.
+pub(crate) async fn user_get(state: &AppState, _: &Caller, data: UserGet) -> Result<Items<User>, ProtocolError> {
+    let items = directory::accounts::users(&state.db, &data.user_ids).await.map_err(store_error)?;
+    Ok(Items { items })
+}
+
+/// `user.search`.
+pub(crate) async fn user_search(
+    state: &AppState,
+    caller: &Caller,
+    data: UserSearch,
+) -> Result<Page<User>, ProtocolError> {
+    let prefix = names::fold(&data.query);
+    let scope = format!("user.search {prefix}");
+    let after: Option<UserId> = cursor::decode(&scope, data.cursor.as_deref())?;
+    if prefix.is_empty() {
+        return Ok(Page::default());
+    }
+    let limit = data.limit.map_or(PAGE_DEFAULT, |limit| usize::try_from(limit.unsigned()).unwrap_or(PAGE_DEFAULT));
+    let found = directory::accounts::search(&state.db, &prefix, caller.user_id, after, limit + 1).await;
+    let mut items = found.map_err(AccountError::from)?;
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    let next_cursor = match items.last() {
+        Some(last) if has_more => cursor::encode(&scope, &last.user_id),
+        Some(_) | None => String::new(),
+    };
+    Ok(Page { items, next_cursor, has_more })
+}
+
+/// `user.update`.
+pub(crate) async fn user_update(
+    state: &AppState,
+    caller: &Caller,
+    data: UserUpdate,
+) -> Result<UserReply, ProtocolError> {
+    if data.name.is_none() && data.image.is_keep() && data.biography.is_keep() {
+        return Err(ProtocolError::bad_request("one of name, image and biography is needed"));
+    }
+    let name = match &data.name {
+        Some(name) => Some(names::stored(name).ok_or(AccountError::BadName)?),
+        None => None,
+    };
+    let patch = AccountPatch {
+        name: name.as_ref(),
+        image: data.image.map(|image| image.into_string()),
+        biography: data.biography.map(|biography| biography.into_string()),
+    };
+    let updated = directory::accounts::update(&state.db, caller.user_id, patch, Timestamp::now()).await;
+    let (user, changed) = match updated {
+        Err(DbError::Unique) => return Err(AccountError::NameTaken.into()),
+        outcome => outcome.map_err(AccountError::from)?,
+    }
+    .ok_or(AccountError::Unauthenticated("the account was deleted"))?;
+    if changed {
+        state.accounts.announce_changed(user.user_id);
+        announce(state, &user).await?;
+    }
+    Ok(UserReply { user })
+}
+
+/// Tells the user and those who share a room with them.
+async fn announce(state: &AppState, user: &User) -> Result<(), ProtocolError> {
+    let mut recipients = directory::accounts::acquainted(&state.db, user.user_id).await.map_err(AccountError::from)?;
+    recipients.push(user.user_id);
+    let event = Arc::new(UserEvent::UserUpdated(Box::new(UserUpdated { user: user.clone() })));
+    for user_id in recipients {
+        state.bus.publish(BusEvent::User { user_id, event: Arc::clone(&event) });
+    }
+    Ok(())
 }

@@ -73,7 +73,7 @@ pub async fn restore(folder: &Path, file: &Path) -> Result<u64, BackupError> {
     let draft = beside(&database, "restoring");
     remove_database(&draft)?;
     copy(file, &draft).await?;
-    let restored = open_sqlite_file(folder, &draft, lock).await?;
+    let restored = open_sqlite_file(folder, &draft, Some(lock)).await?;
     let rooms = restored.new_epoch().await?;
     restored.advance_generation().await?;
     // The last connection that closes moves everything from the log into the file.

@@ -36,7 +36,7 @@ use sqlx::{Database, PgPool, Pool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Tra
 
 #[cfg(test)]
 pub(crate) use open::open_postgres_with;
-pub use open::{OpenError, open_postgres, open_sqlite};
+pub use open::{OpenError, attach_sqlite, open_postgres, open_sqlite};
 pub(crate) use open::{database_of, lock_folder, open_sqlite_file};
 pub use query::{Bind, Query, Row, list};
 
@@ -61,8 +61,8 @@ pub struct Sqlite3 {
     /// One connection: whoever writes waits here, in order, instead of in SQLite's busy loop.
     write: SqlitePool,
     folder: PathBuf,
-    /// Locked as long as any clone lives.
-    _lock: Arc<File>,
+    /// Locked as long as any clone lives; none beside the process that holds the lock.
+    _lock: Option<Arc<File>>,
 }
 
 impl Db {

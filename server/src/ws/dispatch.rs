@@ -269,7 +269,7 @@ impl Socket {
         };
         let user = directory::accounts::user(&self.state.db, principal.user_id).await.map_err(store_error)?;
         let user = user.ok_or_else(|| ProtocolError::new(ErrorCode::Unauthenticated, "no such account"))?;
-        self.state.accounts.note_client(&principal, data.client.as_ref(), self.address).await;
+        self.state.accounts.note_client(&principal, data.client.as_ref(), self.address);
         let session = session_info(&principal);
         if self.state.hub.register_user(connection, session).is_err() {
             return Err(ProtocolError::new(ErrorCode::RateLimited, "too many connections").retry_after(60_000));

@@ -63,7 +63,7 @@ pub(crate) fn lock_folder(folder: &Path) -> Result<File, OpenError> {
 pub async fn open_sqlite(folder: &Path) -> Result<Db, OpenError> {
     fs::create_dir_all(folder).map_err(|error| OpenError::Folder(folder.to_owned(), error))?;
     let lock = lock_folder(folder)?;
-    let db = open_sqlite_file(folder, &database_of(folder), lock).await?;
+    let db = open_sqlite_file(folder, &database_of(folder), Some(lock)).await?;
     if let Some(rooms) = db.check_generation(folder).await?
         && rooms > 0
     {
@@ -72,13 +72,26 @@ pub async fn open_sqlite(folder: &Path) -> Result<Db, OpenError> {
     Ok(db)
 }
 
+/// Opens the database of a data folder beside a server that may be using it. Neither folder nor database is made.
+///
+/// # Errors
+/// As [`OpenError`] says.
+pub async fn attach_sqlite(folder: &Path) -> Result<Db, OpenError> {
+    let file = database_of(folder);
+    fs::metadata(&file).map_err(|error| OpenError::Folder(folder.to_owned(), error))?;
+    match open_sqlite(folder).await {
+        Err(OpenError::InUse(_)) => open_sqlite_file(folder, &file, None).await,
+        outcome => outcome,
+    }
+}
+
 /// The database of a data folder.
 pub(crate) fn database_of(folder: &Path) -> PathBuf {
     folder.join("parlour.db")
 }
 
-/// Opens a file under the lock of its folder.
-pub(crate) async fn open_sqlite_file(folder: &Path, file: &Path, lock: File) -> Result<Db, OpenError> {
+/// Opens a file under the lock of its folder, or without it beside the process that holds it.
+pub(crate) async fn open_sqlite_file(folder: &Path, file: &Path, lock: Option<File>) -> Result<Db, OpenError> {
     let options = Sqlite3::options(file);
     // A pool's connection is never given up for its age: that would only cost caches and prepared statements.
     let pool = || {
@@ -89,7 +102,7 @@ pub(crate) async fn open_sqlite_file(folder: &Path, file: &Path, lock: File) -> 
     migrate(&mut *connection, true).await?;
     drop(connection);
     let read = pool().max_connections(READERS).connect_lazy_with(options.pragma("query_only", "on"));
-    Ok(Db::Sqlite(Sqlite3 { read, write, folder: folder.to_owned(), _lock: Arc::new(lock) }))
+    Ok(Db::Sqlite(Sqlite3 { read, write, folder: folder.to_owned(), _lock: lock.map(Arc::new) }))
 }
 
 /// Opens a database on a server.

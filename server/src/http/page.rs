@@ -1,0 +1,90 @@
+//! The browser page, embedded in the program, and the description of the protocol.
+
+use axum::{
+    extract::Request,
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    response::{Html, IntoResponse, Response},
+};
+use rust_embed::{Embed, EmbeddedFile};
+
+use super::{error, headers::PAGE_POLICY};
+
+const ASYNCAPI: &str = include_str!("../../../protocol/generated/asyncapi.json");
+
+/// Shown when the program was built without the page.
+const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Parlour</title>\
+    <h1>Parlour is running</h1><p>This program was built without its page. With Node.js 20 or newer, run \
+    <code>make web</code> in its sources and build it again; <code>make run</code> does both. Everything else works: \
+    bots and other clients connect to <code>/v1/ws</code>.</p></html>";
+
+/// Names of files below this hold a digest of their content.
+const HASHED: &str = "assets/";
+
+#[derive(Debug, Embed)]
+#[folder = "web/dist"]
+#[allow_missing = true]
+struct Files;
+
+/// Everything that is no other route: the page, its files, or nothing.
+#[expect(clippy::unused_async, reason = "a handler")]
+pub(super) async fn page(request: Request) -> Response {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return error::not_found().into_response();
+    }
+    let path = request.uri().path().trim_start_matches('/');
+    let is_page = path.is_empty() || path == "index.html" || is_invite(path);
+    let file = if is_page { "index.html" } else { path };
+    match Files::get(file) {
+        Some(embedded) => answer(file, &embedded, request.headers()),
+        None if is_page => not_built(),
+        None => error::not_found().into_response(),
+    }
+}
+
+/// `GET /v1/asyncapi.json`.
+#[expect(clippy::unused_async, reason = "a handler")]
+pub(super) async fn asyncapi() -> Response {
+    ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-cache")], ASYNCAPI).into_response()
+}
+
+fn is_invite(path: &str) -> bool {
+    path.strip_prefix("invite/").is_some_and(|invite| !invite.is_empty() && !invite.contains('/'))
+}
+
+fn answer(file: &str, embedded: &EmbeddedFile, asked: &HeaderMap) -> Response {
+    let digest = embedded.metadata.sha256_hash();
+    let etag: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let etag = format!("\"{etag}\"");
+    let known = asked.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok()).unwrap_or_default();
+    let is_known = known.split(',').any(|known| known.trim().trim_start_matches("W/") == etag);
+    let mut response = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let kind = mime_guess::from_path(file).first_or_octet_stream();
+        ([(header::CONTENT_TYPE, content_type(kind.as_ref()))], embedded.data.clone().into_owned()).into_response()
+    };
+    let lasting = if file.starts_with(HASHED) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(lasting));
+    if let Ok(etag) = HeaderValue::from_str(&etag) {
+        headers.insert(header::ETAG, etag);
+    }
+    protect(headers);
+    response
+}
+
+fn content_type(kind: &str) -> String {
+    if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind.to_owned() }
+}
+
+fn not_built() -> Response {
+    let mut response = Html(NOT_BUILT).into_response();
+    protect(response.headers_mut());
+    response
+}
+
+fn protect(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    headers.insert("permissions-policy", HeaderValue::from_static("camera=(), microphone=(), geolocation=()"));
+}
