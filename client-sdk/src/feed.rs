@@ -85,6 +85,11 @@ impl Feed {
         self.sub.is_some() || self.is_asked
     }
 
+    /// Whether the server has answered the latest subscribe frame.
+    pub(crate) fn has_subscription(&self) -> bool {
+        self.sub.is_some() && !self.is_asked
+    }
+
     /// Whether nothing is known to be missing.
     pub(crate) fn is_live(&self) -> bool {
         self.sub.is_some() && !self.is_asked && !self.is_catching_up

@@ -6,12 +6,18 @@ mod reads;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use parlour_protocol::{RowKey, UserId, object::Message};
 
 pub use self::reads::{Answer, Extent, Merge, Read};
+
+/// Every timeline and every reset has a number of its own, so that a read can never be answered to another.
+static GENERATIONS: AtomicU64 = AtomicU64::new(0);
 
 /// Messages a timeline keeps when nothing older is loaded on purpose.
 pub const DEFAULT_CAPACITY: usize = 1000;
@@ -97,7 +103,7 @@ impl Timeline {
             ahead: BTreeMap::new(),
             reads: BTreeSet::new(),
             next_ticket: 0,
-            generation: 0,
+            generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
         }
     }
 
@@ -160,7 +166,7 @@ impl Timeline {
         self.stale.clear();
         self.ahead.clear();
         self.reads.clear();
-        self.generation += 1;
+        self.generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The feed has come live to `seq`: nothing up to there can be missing from it.

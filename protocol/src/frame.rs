@@ -51,8 +51,15 @@ impl<T: Serialize> Serialize for ReplyFrame<T> {
 pub enum ServerFrame {
     /// The outcome of a command.
     Reply(ReplyFrame<Value>),
-    /// An event; none when this version does not know it.
-    Event(Option<Event>),
+    /// An event.
+    Event(Event),
+    /// An event that this version does not know. A durable one still has its place in the room's log.
+    UnknownEvent {
+        /// The room.
+        room_id: Option<crate::RoomId>,
+        /// Its place in the room's log; durable events only.
+        seq: Option<u64>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -120,7 +127,8 @@ impl<'de> Deserialize<'de> for ServerFrame {
         match (id, event) {
             (Some(id), _) => Ok(Self::Reply(ReplyFrame { id, result: error.map_or(Ok(data), Err) })),
             (None, Some(event)) => {
-                Event::decode(EventParts { event, room_id, seq, sub, data }).map(Self::Event).map_err(D::Error::custom)
+                let decoded = Event::decode(EventParts { event, room_id, seq, sub, data }).map_err(D::Error::custom)?;
+                Ok(decoded.map_or(Self::UnknownEvent { room_id, seq: seq.filter(|_| sub.is_none()) }, Self::Event))
             }
             (None, None) => Err(D::Error::custom("neither a reply nor an event")),
         }
