@@ -37,12 +37,7 @@ struct AccountData<'a> {
 ///
 /// # Errors
 /// `conflict` when the name is taken, `forbidden` when registration is closed; see [`AuthErrorKind`].
-pub async fn register(
-    server: &str,
-    name: &str,
-    password: &str,
-    invite: Option<InviteId>,
-) -> Result<LogIn, AuthError> {
+pub async fn register(server: &str, name: &str, password: &str, invite: Option<InviteId>) -> Result<LogIn, AuthError> {
     post(&parse_address(server)?, "register", None, &AccountData { name, password, invite }).await
 }
 

@@ -183,8 +183,8 @@ impl ClientBuilder {
     /// # Panics
     /// Outside of a Tokio runtime.
     pub fn start(self) -> Result<Client, ConnectError> {
-        let server = parse_address(&self.server)
-            .map_err(|error| ConnectError::with_source(ConnectErrorKind::Address, error))?;
+        let server =
+            parse_address(&self.server).map_err(|error| ConnectError::with_source(ConnectErrorKind::Address, error))?;
         let source = match (self.source, self.log_in) {
             (Some(source), _) => source,
             (None, Some((name, password))) => TokenSource::LogIn { server: server.clone(), name, password },
@@ -200,8 +200,7 @@ impl ClientBuilder {
         let target = Target { server, codec: self.codec, client, dialer: self.dialer };
         let outbox_error = |error| ConnectError::with_source(ConnectErrorKind::Outbox, error);
         let journal = self.outbox_file.as_deref().map(Journal::open).transpose().map_err(outbox_error)?;
-        let options =
-            Options { echo: self.echo, patience: self.patience, request_deadline: self.request_deadline };
+        let options = Options { echo: self.echo, patience: self.patience, request_deadline: self.request_deadline };
         Ok(Driver::start(target, Credentials::new(source), options, journal, self.outbox_capacity, self.event_capacity))
     }
 }

@@ -17,10 +17,9 @@ use std::{
 
 use futures_util::{FutureExt, future::BoxFuture};
 use parlour_protocol::{
-    Event, RoomId, Secret, Timestamp, UserEvent, UserId,
+    EphemeralEvent, Event, Operation, RoomId, Secret, Timestamp, UserEvent, UserId,
     frame::ServerFrame,
     operation::{HelloReply, SessionRefresh},
-    Operation, EphemeralEvent,
 };
 use tokio::{
     sync::{broadcast, mpsc, watch},
@@ -42,7 +41,10 @@ use crate::{
     command::{Answer, Command},
     error::ConnectErrorKind,
     event::{ClientEvent, RoomEvent},
-    outbox::{EntryId, Outbox, journal::{Journal, Recovered}},
+    outbox::{
+        EntryId, Outbox,
+        journal::{Journal, Recovered},
+    },
     transport::Incoming,
 };
 

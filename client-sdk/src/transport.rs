@@ -44,10 +44,7 @@ pub(crate) enum Incoming {
 #[derive(Debug)]
 pub(crate) enum End {
     /// With a close frame.
-    Closed {
-        code: u16,
-        reason: String,
-    },
+    Closed { code: u16, reason: String },
     /// Without one.
     Broken(String),
 }

@@ -16,9 +16,24 @@ const TRIES: u32 = 5;
 /// Operations that a repeat may answer with `not_found`, or `forbidden` where access itself is gone:
 /// then the first one did it.
 const REMOVALS: &[&str] = &[
-    "message.delete", "room.delete", "room.leave", "invite.revoke", "role.delete", "emoji.delete", "webhook.delete",
-    "category.delete", "block.remove", "friend.remove", "friend.cancel", "friend.decline", "session.revoke",
-    "moderation.unban", "push.unsubscribe", "file.discard", "file.delete", "dm.remove",
+    "message.delete",
+    "room.delete",
+    "room.leave",
+    "invite.revoke",
+    "role.delete",
+    "emoji.delete",
+    "webhook.delete",
+    "category.delete",
+    "block.remove",
+    "friend.remove",
+    "friend.cancel",
+    "friend.decline",
+    "session.revoke",
+    "moderation.unban",
+    "push.unsubscribe",
+    "file.discard",
+    "file.delete",
+    "dm.remove",
 ];
 
 #[derive(Debug)]

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use parlour_protocol::{Nonce, RoomId};
 use tokio::task::spawn_blocking;
 
-use super::{Driver, rooms::{RoomState, tell}};
+use super::{
+    Driver,
+    rooms::{RoomState, tell},
+};
 use crate::{
     command::{Answer, Command, PendingCommand, Post},
     error::{RequestError, RequestErrorKind},
@@ -164,8 +167,7 @@ impl Driver {
     /// Writes entries to the outbox file; they are on disk when it returns.
     async fn write_journal(&mut self, ids: Vec<EntryId>) -> Result<(), String> {
         let Some(mut journal) = self.journal.take() else { return Ok(()) };
-        let letters: Vec<_> =
-            ids.into_iter().filter_map(|id| Some((id, self.outbox.letter(id)?.clone()))).collect();
+        let letters: Vec<_> = ids.into_iter().filter_map(|id| Some((id, self.outbox.letter(id)?.clone()))).collect();
         let written = spawn_blocking(move || {
             let written = journal.add(letters.iter().map(|(id, letter)| (*id, letter)));
             (journal, written)

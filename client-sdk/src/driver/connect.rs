@@ -196,7 +196,8 @@ async fn say_hello(mut transport: Transport, target: &Target, token: &Token) -> 
             Incoming::Sign => continue,
             Incoming::Ended(end) => return Err(end.into()),
         };
-        let frame = codec.decode_server_frame(&bytes).map_err(|error| Failure::new(Next::Backoff, error.to_string()))?;
+        let frame =
+            codec.decode_server_frame(&bytes).map_err(|error| Failure::new(Next::Backoff, error.to_string()))?;
         match frame {
             ServerFrame::Reply(ReplyFrame { id: 1, result: Ok(data) }) => {
                 let hello = serde_json::from_value(data)

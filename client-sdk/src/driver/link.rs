@@ -64,7 +64,11 @@ pub(crate) enum Purpose {
     /// A send that was given up on and repeated.
     Late(EntryId),
     Ask(u64),
-    Page { room_id: RoomId, read: Read, page: Page },
+    Page {
+        room_id: RoomId,
+        read: Read,
+        page: Page,
+    },
 }
 
 /// A read that the client makes for a timeline.

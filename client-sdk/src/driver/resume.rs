@@ -32,10 +32,7 @@ pub(crate) fn pack(rooms: Vec<SubscribeRoom>, echo: bool, limits: &Limits, codec
             }
         }
     }
-    frames
-        .into_iter()
-        .filter_map(|rooms| Some(RoomSubscribe { rooms: Set::new(rooms).ok()?, echo }))
-        .collect()
+    frames.into_iter().filter_map(|rooms| Some(RoomSubscribe { rooms: Set::new(rooms).ok()?, echo })).collect()
 }
 
 #[cfg(test)]

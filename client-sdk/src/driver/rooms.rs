@@ -1,9 +1,6 @@
 //! A subscribed room: its feed, its timeline, and the work that they ask for.
 
-use std::{
-    collections::VecDeque,
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use parlour_protocol::{
     ControlEvent, DurableEvent, ErrorCode, ProtocolError, RowKey, UserId,
@@ -222,7 +219,9 @@ impl RoomState {
     pub(crate) fn control(&mut self, sub: u64, seq: u64, event: ControlEvent, moment: Moment, told: &mut Told) {
         match event {
             ControlEvent::CatchUp(page) if self.feed.is_current(sub) => {
-                for entry in page.entries.iter().filter(|entry| self.feed.is_news(entry.seq)).cloned().collect::<Vec<_>>() {
+                for entry in
+                    page.entries.iter().filter(|entry| self.feed.is_news(entry.seq)).cloned().collect::<Vec<_>>()
+                {
                     if let Some(event) = entry.event {
                         self.apply(entry.seq, event, told);
                     }
