@@ -382,18 +382,16 @@ impl Driver {
     fn on_frame(&mut self, frame: ServerFrame, now: Instant) {
         match frame {
             ServerFrame::Reply(reply) => self.on_reply(reply, now),
-            ServerFrame::Event(event) => self.on_event(event),
-            ServerFrame::UnknownEvent { room_id: Some(room_id), seq: Some(seq) } => {
-                self.in_room(room_id, |room, moment, told| room.durable(seq, None, moment, told));
-            }
-            ServerFrame::UnknownEvent { .. } => {}
+            ServerFrame::Event(Some(event)) => self.on_event(event),
+            // Of a newer server. If it was a durable one, the next shows a hole, and the catch-up closes it.
+            ServerFrame::Event(None) => {}
         }
     }
 
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Durable { room_id, seq, event } => {
-                self.in_room(room_id, |room, moment, told| room.durable(seq, Some(event), moment, told));
+                self.in_room(room_id, |room, moment, told| room.durable(seq, event, moment, told));
             }
             Event::Control { room_id, sub, seq, event } => {
                 let seq = seq.unwrap_or(0);

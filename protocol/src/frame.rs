@@ -51,15 +51,8 @@ impl<T: Serialize> Serialize for ReplyFrame<T> {
 pub enum ServerFrame {
     /// The outcome of a command.
     Reply(ReplyFrame<Value>),
-    /// An event.
-    Event(Event),
-    /// An event that this version does not know. A durable one still has its place in the room's log.
-    UnknownEvent {
-        /// The room.
-        room_id: Option<crate::RoomId>,
-        /// Its place in the room's log; durable events only.
-        seq: Option<u64>,
-    },
+    /// An event; none when this version does not know it.
+    Event(Option<Event>),
 }
 
 #[derive(Deserialize)]
@@ -127,8 +120,7 @@ impl<'de> Deserialize<'de> for ServerFrame {
         match (id, event) {
             (Some(id), _) => Ok(Self::Reply(ReplyFrame { id, result: error.map_or(Ok(data), Err) })),
             (None, Some(event)) => {
-                let decoded = Event::decode(EventParts { event, room_id, seq, sub, data }).map_err(D::Error::custom)?;
-                Ok(decoded.map_or(Self::UnknownEvent { room_id, seq: seq.filter(|_| sub.is_none()) }, Self::Event))
+                Event::decode(EventParts { event, room_id, seq, sub, data }).map(Self::Event).map_err(D::Error::custom)
             }
             (None, None) => Err(D::Error::custom("neither a reply nor an event")),
         }

@@ -203,12 +203,10 @@ impl RoomState {
         self.catching_up.drain(..).for_each(|answer| tell(answer, Ok(())));
     }
 
-    pub(crate) fn durable(&mut self, seq: u64, event: Option<DurableEvent>, moment: Moment, told: &mut Told) {
+    pub(crate) fn durable(&mut self, seq: u64, event: DurableEvent, moment: Moment, told: &mut Told) {
         match self.feed.durable(seq) {
             Step::Apply => {
-                if let Some(event) = event {
-                    self.apply(seq, event, told);
-                }
+                self.apply(seq, event, told);
                 self.timeline.advance(seq);
             }
             Step::Ignore => {}
