@@ -4,7 +4,8 @@
  *
  * A record is the file UNSYNCED_JOURNAL/<inode>/<sequence>, written before the change, so that a torn record
  * is one whose change never happened. The journal lies on the same file system as the root: it keeps removed
- * files alive by a hard link. With UNSYNCED_LIE set a sync is answered and forgotten, as some disks do.
+ * files alive by a hard link. With UNSYNCED_LIE set a sync is answered and forgotten, as some disks do; with
+ * UNSYNCED_KILL_AT=n the process is killed when it is about to make its n-th change.
  *
  * Not seen: stores through mmap, copy_file_range, sendfile, pwritev, fallocate. SQLite and std::fs write
  * their durable files without them; SQLite's -shm is rebuilt at start and left out. */
@@ -16,6 +17,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +45,7 @@ static ino_t tracked[MAX_TRACKED];
 static size_t tracked_count;
 static char root[PATH_MAX], journal[PATH_MAX];
 static int lies;
+static unsigned long changes, kill_at;
 
 static void fail(const char *what) {
     dprintf(STDERR_FILENO, "unsynced: %s: %s\n", what, strerror(errno));
@@ -54,6 +57,8 @@ __attribute__((constructor)) static void start(void) {
     if (!from || !to || !realpath(from, root) || !realpath(to, journal))
         fail("UNSYNCED_ROOT and UNSYNCED_JOURNAL must name folders");
     lies = getenv("UNSYNCED_LIE") != NULL;
+    const char *last = getenv("UNSYNCED_KILL_AT");
+    kill_at = last ? strtoul(last, NULL, 10) : 0;
 }
 
 /* The real call, below the library's own names: nothing here can recurse. */
@@ -117,6 +122,7 @@ static uint64_t note(ino_t owner, struct header header, const void *old, const s
     write_all(fd, old, header.old_length);
     for (int i = 0; i < parts; i++) write_all(fd, new[i].iov_base, new[i].iov_len);
     raw_close(fd);
+    if (++changes == kill_at) kill(getpid(), SIGKILL);
     return sequence;
 }
 

@@ -22,6 +22,16 @@ pub(crate) enum Survivors {
     },
 }
 
+/// How the disk treats the process that uses it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Behaviour {
+    Honest,
+    /// Answers every sync and does nothing.
+    Lying,
+    /// Power goes when the process is about to make this change, counted from 1.
+    PowerLossAt(u64),
+}
+
 /// A folder whose unsynced changes can be dropped.
 #[derive(Debug)]
 pub(crate) struct Disk {
@@ -47,17 +57,28 @@ impl Disk {
         disk
     }
 
+    /// The folder whose changes are noted.
     pub(crate) fn root(&self) -> PathBuf {
-        self.folder.path().join("disk")
+        self.beside("disk")
+    }
+
+    /// A file that is not on the disk, and goes away with it.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     fn journal(&self) -> PathBuf {
-        self.folder.path().join("journal")
+        self.beside("journal")
     }
 
     /// Lets the command's changes below the root be noted.
-    pub(crate) fn watch(&self, command: &mut Command) {
+    pub(crate) fn watch(&self, command: &mut Command, behaviour: Behaviour) {
         command.env("LD_PRELOAD", &self.shim).env("UNSYNCED_ROOT", self.root()).env("UNSYNCED_JOURNAL", self.journal());
+        match behaviour {
+            Behaviour::Honest => {}
+            Behaviour::Lying => _ = command.env("UNSYNCED_LIE", "1"),
+            Behaviour::PowerLossAt(change) => _ = command.env("UNSYNCED_KILL_AT", change.to_string()),
+        }
     }
 
     /// Brings the folder to what a machine would find after losing power now; no process may be using it.
@@ -223,6 +244,8 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Output;
+
     use super::*;
 
     /// Runs shell commands in the root as if on a disk, then loses power.
@@ -234,11 +257,15 @@ mod tests {
     }
 
     fn run(disk: &Disk, script: &str) {
+        let output = shell(disk, script, Behaviour::Honest);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn shell(disk: &Disk, script: &str, behaviour: Behaviour) -> Output {
         let mut command = Command::new("sh");
         command.args(["-euc", script]).current_dir(disk.root());
-        disk.watch(&mut command);
-        let output = command.output().expect("sh");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        disk.watch(&mut command, behaviour);
+        command.output().expect("sh")
     }
 
     fn content(disk: &Disk, name: &str) -> Option<String> {
@@ -326,9 +353,18 @@ mod tests {
     #[test]
     fn a_disk_that_lies_loses_what_was_synced() {
         let disk = Disk::new();
-        run(&disk, "export UNSYNCED_LIE=1; printf first | dd of=a conv=fsync; sync a; sync .");
+        shell(&disk, "printf first | dd of=a conv=fsync; sync a; sync .", Behaviour::Lying);
         assert_eq!(content(&disk, "a").as_deref(), Some("first"));
         disk.lose_power(Survivors::None);
         assert_eq!(content(&disk, "a"), None);
+    }
+
+    #[test]
+    fn power_goes_before_the_change_that_was_named() {
+        let disk = Disk::new();
+        let script = "for byte in a b c d; do echo $byte; done | dd of=a bs=2 oflag=sync 2>&1; echo still here";
+        // The first change is the new name.
+        shell(&disk, script, Behaviour::PowerLossAt(4));
+        assert_eq!(content(&disk, "a").as_deref(), Some("a\nb\n"));
     }
 }
