@@ -2,6 +2,7 @@
 //! and the order of its system calls.
 
 mod power_loss;
+mod restore;
 mod server;
 mod trace;
 mod unsynced;
@@ -61,6 +62,7 @@ async fn a_power_loss_at_any_point_of_the_first_start_does_no_harm() {
         disk.lose_power(if change % 2 == 0 { Survivors::None } else { Survivors::Half { seed: change } });
         change += 1 + change / 4;
     }
+    assert!(change > 20, "the start was hardly ever cut off");
     let server = Server::start(&disk, Behaviour::Honest).await;
     let mut conversation = Conversation::begin(&server, 1).await;
     assert_eq!(conversation.missing(&server).await, 0);

@@ -166,6 +166,13 @@ impl Conversation {
         missing
     }
 
+    /// The room's epoch, and the bodies of its messages.
+    pub(crate) async fn stored(&self, server: &Server) -> (String, Vec<String>) {
+        let view = server.call(&self.token, "room.get", json!({"roomId": self.room})).await;
+        let messages = self.read_all(server).await;
+        (text(&view["head"]["epoch"]), messages.iter().map(|message| text(&message["message"])).collect())
+    }
+
     async fn read_all(&self, server: &Server) -> Vec<Value> {
         let mut all = Vec::new();
         let mut cursor = Value::Null;

@@ -5,7 +5,7 @@ use std::{
     net::SocketAddr,
     os::unix::process::CommandExt as _,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::Once,
     time::Duration,
 };
@@ -189,6 +189,16 @@ impl Socket {
             }
         }
     }
+}
+
+/// Another command of the program on the disk's folder.
+pub(crate) fn run(disk: &Disk, arguments: &[&str], behaviour: Behaviour) -> ExitStatus {
+    let mut command = Command::new(binary());
+    command.args(arguments).arg("--data-dir").arg(disk.root());
+    disk.watch(&mut command, behaviour);
+    let output = command.output().expect("the program runs");
+    print!("{}", String::from_utf8_lossy(&output.stderr));
+    output.status
 }
 
 fn binary() -> &'static str {
