@@ -1,10 +1,41 @@
-//! The Parlour client.
+//! The Parlour client: a connection that reconnects by itself, an outbox that loses and doubles nothing,
+//! timelines that end as the server's truth, and bots.
+//!
+//! ```no_run
+//! use parlour_client::{Bot, Call, Client};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let client = Client::builder("http://127.0.0.1:8080").log_in("tea-bot", "correct horse").connect().await?;
+//!     Bot::new(client)
+//!         .command("tea", |call: Call| async move {
+//!             call.reply(format!("One {} coming up!", call.args())).await?;
+//!             Ok(())
+//!         })
+//!         .on_mention(|call: Call| async move {
+//!             call.reply("You called? Try **!tea oolong**.").markdown().await?;
+//!             Ok(())
+//!         })
+//!         .run()
+//!         .await?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! A [`Client`] is a cheap handle; clones share one connection, which one task owns. [`Room`] is a room's
+//! handle: [`Room::subscribe`] it once, and its events and its timeline are kept up over every reconnect.
+//! [`Client::request`] makes any operation of the protocol. What creates something has a nonce and waits in
+//! the outbox until its outcome is certain; with [`ClientBuilder::outbox_file`] over restarts too.
+//!
+//! Nothing grows without a bound: the outbox refuses when it is full, a timeline keeps its newest messages,
+//! and an event stream that is read too slowly says what it dropped ([`ClientEvent::Lagged`]).
 #![warn(missing_docs)]
 
 pub mod auth;
 pub mod timeline;
 
 mod backoff;
+mod bot;
 mod builder;
 mod client;
 mod command;
@@ -20,7 +51,10 @@ mod transport;
 #[cfg(any(test, feature = "test-util"))]
 pub mod test_util;
 
+pub use parlour_protocol as protocol;
+
 pub use self::{
+    bot::{Bot, BotError, BotErrorKind, Call, HandlerError, plain_text},
     builder::ClientBuilder,
     client::{Client, ConnectionState, Queued, Request},
     command::PendingCommand,
@@ -29,4 +63,3 @@ pub use self::{
     outbox::Patience,
     room::{Edit, History, Room, Send, Snapshot, Subscribe},
 };
-pub use parlour_protocol as protocol;

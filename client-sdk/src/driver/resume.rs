@@ -20,7 +20,8 @@ pub(crate) fn pack(rooms: Vec<SubscribeRoom>, echo: bool, limits: &Limits, codec
     let mut frames: Vec<Vec<SubscribeRoom>> = Vec::new();
     let mut left = 0;
     for room in rooms {
-        let size = codec.encode(&room).len() + 1;
+        let comma = usize::from(codec == Codec::Json);
+        let size = codec.encode(&room).len() + comma;
         match frames.last_mut().filter(|frame| frame.len() < most && size <= left) {
             Some(frame) => {
                 left -= size;

@@ -3,8 +3,10 @@
 //! - `reconnect`: lost, refused, frozen and closed connections, and what is resumed after them
 //! - `outbox`: sends whose outcome is not known, order, restarts
 //! - `rooms`: holes, gaps, lost access, history, echo
+//! - `bot`: answers, once each, over reconnects and restarts
 //! - `requests`: reads and changes, events, codecs
 
+mod bot;
 mod harness;
 mod outbox;
 mod reconnect;
