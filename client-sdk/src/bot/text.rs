@@ -31,10 +31,10 @@ fn skip_tag<'a>(rest: &'a str, text: &mut String) -> &'a str {
         tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     match (tag.starts_with('/'), name.as_str()) {
         (_, "br") => text.push('\n'),
-        (true, "p" | "div" | "li" | "pre" | "blockquote" | "tr" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6") => {
-            if !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
+        (true, "p" | "div" | "li" | "pre" | "blockquote" | "tr" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+            if !text.is_empty() && !text.ends_with('\n') =>
+        {
+            text.push('\n');
         }
         (false, "img") => text.push_str(&alternative(tag)),
         _ => {}

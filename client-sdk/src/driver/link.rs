@@ -27,6 +27,7 @@ pub(crate) enum Link {
 }
 
 /// What the link came to.
+#[expect(clippy::large_enum_variant, reason = "it lives for one turn of the loop")]
 pub(crate) enum Turn {
     Dial,
     Dialled(Result<Opened, Failure>),

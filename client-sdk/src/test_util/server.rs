@@ -256,8 +256,6 @@ fn dial(shared: &Arc<Shared>) -> io::Result<BoxStream> {
     Ok(Box::new(client))
 }
 
-// The signature of the callback is tungstenite's.
-#[expect(clippy::result_large_err, clippy::unnecessary_wraps, reason = "the callback's type is given")]
 async fn serve(shared: std::sync::Weak<Shared>, stream: DuplexStream) {
     let mut codec = Codec::Json;
     let choose = |request: &Request, mut response: Response| {

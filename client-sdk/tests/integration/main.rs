@@ -6,6 +6,8 @@
 //! - `bot`: answers, once each, over reconnects and restarts
 //! - `requests`: reads and changes, events, codecs
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod bot;
 mod harness;
 mod outbox;

@@ -187,7 +187,7 @@ async fn an_outbox_file_survives_a_restart_and_each_message_arrives_once_and_in_
 
     server.refuse_dials(0);
     let mut scene = scene_on(server, room_id, |builder| builder.outbox_file(&path)).await;
-    while scene.client.pending().await.unwrap().len() > 0 {
+    while !scene.client.pending().await.unwrap().is_empty() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     scene.room.send("4").await.unwrap();

@@ -9,13 +9,13 @@ const CAPACITY: usize = 65_536;
 
 /// A bus inside of one process.
 #[derive(Debug)]
-pub struct InProcessBus {
+pub(crate) struct InProcessBus {
     sender: broadcast::Sender<BusEvent>,
 }
 
 impl InProcessBus {
     /// A bus without listeners.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { sender: broadcast::Sender::new(CAPACITY) }
     }
 }

@@ -60,8 +60,8 @@ fn emptied(patch: Patch<String>) -> Patch<String> {
 /// Only what differs from the present settings.
 fn differences(access: &Access, wanted: RoomDelta) -> RoomDelta {
     let room = access.room();
-    fn patched<T: PartialEq>(wanted: Patch<T>, current: Option<T>) -> Patch<T> {
-        match (&wanted, &current) {
+    fn patched<T: PartialEq>(wanted: Patch<T>, current: Option<&T>) -> Patch<T> {
+        match (&wanted, current) {
             (Patch::Clear, None) => Patch::Keep,
             (Patch::Set(value), Some(current)) if value == current => Patch::Keep,
             _ => wanted,
@@ -70,12 +70,12 @@ fn differences(access: &Access, wanted: RoomDelta) -> RoomDelta {
     let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     RoomDelta {
         name: wanted.name.filter(|name| *name != room.name),
-        topic: patched(wanted.topic, text(&room.topic)),
-        image: patched(wanted.image, text(&room.image)),
+        topic: patched(wanted.topic, text(&room.topic).as_ref()),
+        image: patched(wanted.image, text(&room.image).as_ref()),
         is_read_only: wanted.is_read_only.filter(|value| *value != room.is_read_only),
         is_invite_paused: wanted.is_invite_paused.filter(|value| *value != room.is_invite_paused),
-        slowmode_ms: patched(wanted.slowmode_ms, room.slowmode_ms),
-        max_file_size_bytes: patched(wanted.max_file_size_bytes, room.max_file_size_bytes),
+        slowmode_ms: patched(wanted.slowmode_ms, room.slowmode_ms.as_ref()),
+        max_file_size_bytes: patched(wanted.max_file_size_bytes, room.max_file_size_bytes.as_ref()),
         allowed_mime_categories: wanted
             .allowed_mime_categories
             .filter(|categories| *categories != room.allowed_mime_categories),

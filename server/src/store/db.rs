@@ -152,10 +152,11 @@ impl Tx {
     /// # Errors
     /// When it is unknown whether it was.
     pub async fn commit(self) -> Result<(), DbError> {
-        Ok(match self {
+        match self {
             Self::Sqlite(tx) => tx.commit().await?,
             Self::Postgres(tx) => tx.commit().await?,
-        })
+        }
+        Ok(())
     }
 }
 

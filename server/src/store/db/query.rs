@@ -193,8 +193,7 @@ pub fn list(first: usize, count: usize) -> String {
     let mut text = String::with_capacity(6 * count + 2);
     for number in first..first + count.next_power_of_two() {
         let separator = if number == first { '(' } else { ',' };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{separator}${number}");
+        write!(text, "{separator}${number}").expect("writing to a string cannot fail");
     }
     text.push(')');
     text

@@ -271,8 +271,8 @@ impl Group<'_> {
         let row: Option<(String, Option<i64>)> = self.tx.query(sql).bind(room_id).bind(user_id).optional().await?;
         let (nickname, timeout_until) = row.ok_or(AppendError::NotFound("member"))?;
         let delta = MemberDelta {
-            nickname: changed(&wanted.nickname, text(&nickname)),
-            timeout_until: changed(&wanted.timeout_until, timeout_until.map(Timestamp::from_millis)),
+            nickname: changed(&wanted.nickname, text(&nickname).as_ref()),
+            timeout_until: changed(&wanted.timeout_until, timeout_until.map(Timestamp::from_millis).as_ref()),
         };
         if delta == MemberDelta::default() {
             return Ok(Vec::new());
@@ -296,11 +296,11 @@ fn text(text: &str) -> Option<String> {
 }
 
 /// The patch, when it changes anything.
-fn changed<T: Clone + PartialEq>(wanted: &Patch<T>, current: Option<T>) -> Patch<T> {
+fn changed<T: Clone + PartialEq>(wanted: &Patch<T>, current: Option<&T>) -> Patch<T> {
     let is_same = match wanted {
         Patch::Keep => true,
         Patch::Clear => current.is_none(),
-        Patch::Set(value) => current.as_ref() == Some(value),
+        Patch::Set(value) => current == Some(value),
     };
     if is_same { Patch::Keep } else { wanted.clone() }
 }
@@ -318,12 +318,12 @@ fn difference(row: &RoomRow, wanted: &RoomDelta) -> RoomDelta {
     let number = |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok());
     RoomDelta {
         name: wanted.name.clone().filter(|name| *name != row.name),
-        topic: changed(&emptied(&wanted.topic), text(&row.topic)),
-        image: changed(&emptied(&wanted.image), text(&row.image)),
+        topic: changed(&emptied(&wanted.topic), text(&row.topic).as_ref()),
+        image: changed(&emptied(&wanted.image), text(&row.image).as_ref()),
         is_read_only: wanted.is_read_only.filter(|value| *value != row.is_read_only),
         is_invite_paused: wanted.is_invite_paused.filter(|value| *value != row.is_invite_paused),
-        slowmode_ms: changed(&wanted.slowmode_ms, number(row.slowmode_ms)),
-        max_file_size_bytes: changed(&wanted.max_file_size_bytes, number(row.max_file_size_bytes)),
+        slowmode_ms: changed(&wanted.slowmode_ms, number(row.slowmode_ms).as_ref()),
+        max_file_size_bytes: changed(&wanted.max_file_size_bytes, number(row.max_file_size_bytes).as_ref()),
         allowed_mime_categories: wanted
             .allowed_mime_categories
             .clone()

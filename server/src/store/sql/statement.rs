@@ -52,8 +52,7 @@ fn text(names: &str, columns: usize, rows: usize, statement: &str) -> String {
                 (_, 0) => "),(",
                 _ => ",",
             };
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{before}${}", row * columns + column + 1);
+            write!(text, "{before}${}", row * columns + column + 1).expect("writing to a string cannot fail");
         }
     }
     text + ")) " + statement
