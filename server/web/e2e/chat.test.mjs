@@ -415,6 +415,25 @@ describe("two people chat", { concurrency: 1 }, () => {
     await ada.sees("slow three");
   });
 
+  test("a session that was ended elsewhere asks to log in again, and keeps what was being written", async () => {
+    const elsewhere = await browser.newContext({ storageState: await ada.context.storageState() });
+    const page = await elsewhere.newPage();
+    await page.goto(`${server.url}/room/${ada.roomId}`);
+    await page.locator(".presence", { hasText: "Connected" }).waitFor();
+    await ada.composer.fill("not finished");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Log out" }).click();
+    await ada.page.getByText("Your session has ended. Log in to go on.").waitFor();
+    await ada.page.reload();
+    await ada.page.getByRole("heading", { name: "Welcome back" }).waitFor();
+    await ada.page.getByLabel("Name").fill("Ada Byron");
+    await ada.page.getByLabel("Password").fill("correct horse battery");
+    await ada.page.getByRole("button", { name: "Log in" }).click();
+    await ada.inRoom("Tea at five");
+    assert.equal(await ada.composer.inputValue(), "not finished");
+    await elsewhere.close();
+  });
+
   test("the pages had no errors of their own", () => {
     assert.deepEqual(ada.faults, []);
     assert.deepEqual(bob.faults, []);

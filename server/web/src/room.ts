@@ -1,5 +1,5 @@
 // One room as the page shows it: signals over its timeline, its unsent messages, its people.
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { OutboxItem } from "./outbox";
 import { Timeline, type TimelineCallbacks, cleared } from "./timeline";
 import { Unread } from "./unread";
@@ -38,6 +38,17 @@ export class RoomModel {
   /** What had been read when the room was opened: where the line "New" is drawn. */
   readonly openedAt = signal("");
 
+  // The view changes with every message that one sends; what is drawn of it seldom does.
+  private readonly shownName = computed(() => this.view.value.room.name || "Untitled room");
+  private readonly permissions = computed(() => Number(this.view.value.permissions ?? "0"));
+  private readonly silenced = computed(() => {
+    const { room, membership } = this.view.value;
+    if (!this.may(permission.SendMessages)) return "You may read here, but not write.";
+    if (membership.timeoutUntil && Date.parse(membership.timeoutUntil) > Date.now()) return "You are timed out in this room.";
+    if (room.isReadOnly && !this.may(permission.ManageMessages)) return "This room is read-only.";
+    return undefined;
+  });
+
   readonly timeline: Timeline;
   readonly unread = new Unread();
   /** Messages by others in the catch-up that is under way. */
@@ -54,20 +65,16 @@ export class RoomModel {
   }
 
   get name(): string {
-    return this.view.value.room.name || "Untitled room";
+    return this.shownName.value;
   }
 
   may(bit: number): boolean {
-    return (Number(this.view.value.permissions ?? "0") & bit) !== 0;
+    return (this.permissions.value & bit) !== 0;
   }
 
   /** Why nothing can be written here, if so. */
   get silence(): string | undefined {
-    const { room, membership } = this.view.value;
-    if (!this.may(permission.SendMessages)) return "You may read here, but not write.";
-    if (membership.timeoutUntil && Date.parse(membership.timeoutUntil) > Date.now()) return "You are timed out in this room.";
-    if (room.isReadOnly && !this.may(permission.ManageMessages)) return "This room is read-only.";
-    return undefined;
+    return this.silenced.value;
   }
 
   takeView(view: RoomView): void {

@@ -414,6 +414,9 @@ function unsubscribed(room: RoomModel, sub: number, reason: UnsubscribeReason): 
   else removed(room.roomId, reason);
 }
 
+/** Rooms that one leaves right now: their end is no news. */
+const leaving = new Set<RoomId>();
+
 function removed(roomId: RoomId, reason: string): void {
   const room = rooms.peek().get(roomId);
   if (!room) return;
@@ -423,7 +426,7 @@ function removed(roomId: RoomId, reason: string): void {
   if (reason === "Left" || reason === "Deleted") for (const item of room.pending.peek()) outbox?.discard(item.nonce);
   if (reason === "Kicked") notify(`You were removed from ${name}.`);
   else if (reason === "Banned") notify(`You were banned from ${name}.`);
-  else if (reason === "Deleted") notify(`${name} was deleted.`);
+  else if (reason === "Deleted" && !leaving.has(roomId)) notify(`${name} was deleted.`);
 }
 
 // --- unread ----------------------------------------------------------------------------------------------------
@@ -741,8 +744,13 @@ export async function updateRoom(room: RoomModel, changes: { name?: string; topi
 
 /** The owner's leaving deletes the room. */
 export async function leaveRoom(room: RoomModel): Promise<void> {
-  await connection.request("room.leave", { roomId: room.roomId });
-  removed(room.roomId, "Left");
+  leaving.add(room.roomId);
+  try {
+    await connection.request("room.leave", { roomId: room.roomId });
+    removed(room.roomId, "Left");
+  } finally {
+    leaving.delete(room.roomId);
+  }
 }
 
 /** The invite one has for the room, or a new one. */
