@@ -32,7 +32,7 @@ pub(super) async fn page(request: Request) -> Response {
         return error::not_found().into_response();
     }
     let path = request.uri().path().trim_start_matches('/');
-    let is_page = path.is_empty() || path == "index.html" || is_invite(path);
+    let is_page = path.is_empty() || path == "index.html" || is_place(path);
     let file = if is_page { "index.html" } else { path };
     match Files::get(file) {
         Some(embedded) => answer(file, &embedded, request.headers()),
@@ -47,8 +47,10 @@ pub(super) async fn asyncapi() -> Response {
     ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-cache")], ASYNCAPI).into_response()
 }
 
-fn is_invite(path: &str) -> bool {
-    path.strip_prefix("invite/").is_some_and(|invite| !invite.is_empty() && !invite.contains('/'))
+/// Addresses that the page itself makes sense of.
+fn is_place(path: &str) -> bool {
+    let id = path.strip_prefix("invite/").or_else(|| path.strip_prefix("room/"));
+    id.is_some_and(|id| !id.is_empty() && !id.contains('/'))
 }
 
 fn answer(file: &str, embedded: &EmbeddedFile, asked: &HeaderMap) -> Response {

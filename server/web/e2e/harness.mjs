@@ -39,7 +39,9 @@ export class Server {
 
   /** Starts the process (again); resolves once it is ready. */
   async up() {
-    const child = spawn(binary, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", this.folder], { stdio: ["ignore", "pipe", "pipe"] });
+    // The server takes every PARLOUR_ variable for a setting of its own.
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PARLOUR_")));
+    const child = spawn(binary, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", this.folder], { env, stdio: ["ignore", "pipe", "pipe"] });
     this.child = child;
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (this.output = (this.output + chunk).slice(-20_000)));
     const deadline = Date.now() + startDeadlineMs;

@@ -5,8 +5,16 @@ import { dialog } from "../screen";
 import { explain } from "../wire_error";
 import { IconButton } from "./icon";
 
+/** Where the focus goes after the dialog that closes, when not back to where it came from. */
+let focusNext: (() => void) | undefined;
+
 export function close(): void {
   dialog.value = undefined;
+}
+
+export function closeTo(focus: () => void): void {
+  focusNext = focus;
+  close();
 }
 
 export function Modal({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
@@ -16,7 +24,10 @@ export function Modal({ title, children }: { title: string; children: ComponentC
     const opener = document.activeElement;
     ref.current?.showModal();
     return () => {
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+      // What is drawn together with the closing has to be there before it can have the focus.
+      if (focusNext) setTimeout(focusNext);
+      else if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+      focusNext = undefined;
     };
   }, []);
   return (

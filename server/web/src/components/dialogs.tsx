@@ -9,7 +9,7 @@ import { dialog, focusComposer } from "../screen";
 import { createRoom, currentRoom, inviteTo, leaveRoom, logOut, newInvite, remove, unsentCount, updateRoom } from "../store";
 import { WireError, explain } from "../wire_error";
 import type { Invite, Message } from "../wire/generated";
-import { Field, Form, Modal, close } from "./dialog";
+import { Field, Form, Modal, close, closeTo } from "./dialog";
 import { Icon } from "./icon";
 
 const nameMax = 100;
@@ -51,7 +51,7 @@ function NewRoom(): JSX.Element {
         onCancel={close}
         onSubmit={async () => {
           await createRoom({ name: name.trim(), topic: topic.trim() || undefined }, nonce.current);
-          close();
+          closeTo(focusComposer);
         }}
       >
         <Field label="Name" value={name} onInput={setName} maxLength={nameMax} required autoFocus />
@@ -192,8 +192,7 @@ function Delete({ room, message }: { room: RoomModel; message: Message }): JSX.E
         onCancel={close}
         onSubmit={async () => {
           await remove(room, message);
-          close();
-          queueMicrotask(focusComposer);
+          closeTo(focusComposer);
         }}
       />
     </Modal>

@@ -1,5 +1,5 @@
 // A message's text under change, in its place.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { editable } from "../body_text";
 import type { RoomModel } from "../room";
@@ -16,7 +16,7 @@ export function Editor({ room, message }: { room: RoomModel; message: Message })
   const [error, setError] = useState("");
   const [isBusy, setBusy] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const area = field.current;
     if (!area) return;
     grow(area);
