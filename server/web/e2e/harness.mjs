@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,15 +23,17 @@ async function freePort() {
 }
 
 export class Server {
-  static async start() {
+  static async start(...settings) {
     if (!existsSync(binary)) throw new Error(`no binary at ${binary}: build it, or set PARLOUR_BIN`);
-    const server = new Server(await freePort(), mkdtempSync(join(tmpdir(), "parlour-e2e-")));
+    const server = new Server(await freePort(), mkdtempSync(join(tmpdir(), "parlour-e2e-")), settings);
     await server.up();
     return server;
   }
 
-  constructor(port, folder) {
+  /** `settings` as `name=value`. */
+  constructor(port, folder, settings) {
     this.port = port;
+    this.settings = settings;
     this.folder = folder;
     this.url = `http://127.0.0.1:${port}`;
     this.output = "";
@@ -41,7 +43,8 @@ export class Server {
   async up() {
     // The server takes every PARLOUR_ variable for a setting of its own.
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PARLOUR_")));
-    const child = spawn(binary, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", this.folder], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const settings = this.settings.flatMap((setting) => ["--set", setting]);
+    const child = spawn(binary, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", this.folder, ...settings], { env, stdio: ["ignore", "pipe", "pipe"] });
     this.child = child;
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (this.output = (this.output + chunk).slice(-20_000)));
     const deadline = Date.now() + startDeadlineMs;
@@ -80,6 +83,63 @@ export class Server {
   }
 }
 
+/** A wire between a page and the server that can be cut, or fall silent without a word. */
+export class Wire {
+  static async to(server) {
+    const wire = new Wire(server);
+    wire.listener = createServer({ allowHalfOpen: false }, (near) => wire.accept(near)).listen(0, "127.0.0.1");
+    await once(wire.listener, "listening");
+    wire.url = `http://127.0.0.1:${wire.listener.address().port}`;
+    return wire;
+  }
+
+  constructor(server) {
+    this.server = server;
+    this.pairs = new Set();
+    this.isRefusing = false;
+  }
+
+  accept(near) {
+    if (this.isRefusing) return near.destroy();
+    const far = connect(this.server.port, "127.0.0.1");
+    const pair = { near, far, isDeaf: false, isMute: false };
+    this.pairs.add(pair);
+    near.on("data", (chunk) => pair.isDeaf || far.write(chunk));
+    far.on("data", (chunk) => pair.isMute || near.write(chunk));
+    const end = () => {
+      this.pairs.delete(pair);
+      near.destroy();
+      far.destroy();
+    };
+    for (const socket of [near, far]) socket.on("close", end).on("error", end);
+  }
+
+  cut() {
+    this.isRefusing = true;
+    for (const { near, far } of this.pairs) {
+      near.destroy();
+      far.destroy();
+    }
+  }
+
+  mend() {
+    this.isRefusing = false;
+  }
+
+  /** Open connections carry nothing any more from the server, nor (unless `halfway`) to it. New ones are fine. */
+  silence({ halfway = false } = {}) {
+    for (const pair of this.pairs) {
+      pair.isMute = true;
+      pair.isDeaf = !halfway;
+    }
+  }
+
+  stop() {
+    this.cut();
+    this.listener.close();
+  }
+}
+
 export function launch() {
   return chromium.launch({
     executablePath: chromiumPath,
@@ -89,7 +149,7 @@ export function launch() {
 
 /** Everything an account can see on the page, and do with it. */
 export class Person {
-  static async register(browser, server, name, { path = "/", ...options } = {}) {
+  static async register(browser, server, name, { path = "/", url = server.url, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1180, height: 780 }, reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(20_000);
     const page = await context.newPage();
@@ -99,7 +159,7 @@ export class Person {
       const isNetwork = /ERR_CONNECTION|WebSocket connection|Failed to load resource/.test(message.text());
       if (message.type() === "error" && !isNetwork) person.faults.push(message.text());
     });
-    await page.goto(server.url + path);
+    await page.goto(url + path);
     if (path === "/") await page.getByRole("button", { name: "Create an account" }).click();
     await page.getByLabel("Name").fill(name);
     await page.getByLabel("Password").fill("correct horse battery");

@@ -13,6 +13,9 @@ export interface Typist {
 export type HistoryState = "idle" | "loading" | "failed";
 
 const typingShownMs = 3000;
+/** While nobody looks further up, a timeline that grew beyond the one is cut back to the other. */
+const mostMessages = 300;
+const keptMessages = 120;
 const countedTypes = new Set(["Message", "Poll", "Webhook"]);
 
 export class RoomModel {
@@ -22,6 +25,8 @@ export class RoomModel {
   readonly isLoaded = signal(false);
   readonly hasOlder = signal(false);
   readonly history = signal<HistoryState>("idle");
+  /** Whether the newest message is on the screen, or would be if the room were. */
+  readonly isAtEnd = signal(true);
   readonly pending = signal<OutboxItem[]>([]);
   readonly unreadCount = signal(0);
   readonly mentionCount = signal(0);
@@ -154,7 +159,7 @@ export class RoomModel {
   }
 
   /** Many events at once become one change of the page. */
-  private scheduleRefresh(): void {
+  scheduleRefresh(): void {
     if (this.isRefreshScheduled) return;
     this.isRefreshScheduled = true;
     setTimeout(() => this.refresh(), 16);
@@ -162,6 +167,7 @@ export class RoomModel {
 
   refresh(): void {
     this.isRefreshScheduled = false;
+    if (this.isAtEnd.peek() && this.timeline.size > mostMessages) this.timeline.trim(keptMessages);
     batch(() => {
       this.messages.value = this.timeline.snapshot();
       this.isLoaded.value = this.timeline.isLoaded;

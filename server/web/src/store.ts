@@ -35,9 +35,6 @@ const subscribeMax = 400;
 const subscribeRetryMs = 2000;
 const listRetryMs = 3000;
 const typingEveryMs = 1500;
-/** A timeline is cut back to `keptMessages` when it grew beyond `mostMessages` and nobody looks further up. */
-const mostMessages = 600;
-const keptMessages = 200;
 const sendWindow = 16;
 
 export type Session = { kind: "starting" } | { kind: "signedOut"; note?: string } | { kind: "signedIn"; user: User };
@@ -511,7 +508,8 @@ effect(() => {
   untracked(() => {
     if (shownRoom) {
       shownRoom.openedAt.value = "";
-      shownRoom.timeline.trim(keptMessages);
+      shownRoom.isAtEnd.value = true;
+      shownRoom.scheduleRefresh();
     }
     shownRoom = room;
     if (!room) return;
@@ -520,11 +518,6 @@ effect(() => {
     if (connectionState.peek().kind === "online") void showRoom(room);
   });
 });
-
-/** The end of a long timeline is on the screen. */
-export function trimAtEnd(room: RoomModel): void {
-  if (room.timeline.size > mostMessages) room.timeline.trim(keptMessages);
-}
 
 const loadingNewest = new Map<RoomModel, number>();
 

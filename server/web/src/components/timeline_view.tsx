@@ -6,7 +6,7 @@ import { dayName, isSameDay } from "../format_time";
 import { notify } from "../notices";
 import type { RoomModel } from "../room";
 import { dialog, focusComposer } from "../screen";
-import { markRead, readBackTo, readOlder, sentNonces, trimAtEnd } from "../store";
+import { markRead, readBackTo, readOlder, sentNonces } from "../store";
 import type { Message } from "../wire/generated";
 import { Icon } from "./icon";
 import { MessageRow, type Row, type RowActions, mayDelete, mayEdit, startReply } from "./message_row";
@@ -65,7 +65,7 @@ function isGrouped(before: Message, message: Message): boolean {
 export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId: string; handle: { current: TimelineHandle | null } }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const isAtEnd = useMemo(() => signal(true), [room]);
+  const { isAtEnd } = room;
   const newBelow = useMemo(() => signal(0), [room]);
   /** Rows on the screen with their distance from its top: the first that is still there holds the place. */
   const anchors = useRef<{ element: Element; top: number }[]>([]);
@@ -136,7 +136,6 @@ export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId
     }
     lastSeen.current = newest?.rowKey;
     settle();
-    if (isAtEnd.peek()) trimAtEnd(room);
     looked();
   }, [rows, room.hasOlder.value, room.history.value]);
 
