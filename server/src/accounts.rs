@@ -165,29 +165,34 @@ impl Accounts {
     async fn check(&self, token: &str, address: IpAddr) -> Result<Principal, AccountError> {
         let hash = tokens::hash(token);
         let now = Timestamp::now();
-        // A session that ends while its token is read is found ended the next time; ends are rare.
-        loop {
-            if let Some(principal) = self.cache.get(&hash, now) {
-                return Ok(principal);
-            }
-            let version = self.cache.version();
-            let principal = match &self.jwt {
-                Some(jwt) if jwt::looks_like_one(token) => self.admit_foreign(jwt, token, address, now).await?,
-                _ => directory::sessions::principal(&self.db, &hash, now).await?,
-            };
-            let principal =
-                principal.ok_or(AccountError::Unauthenticated("the token is unknown, expired or revoked"))?;
-            if self.cache.remember(hash, &principal, version) {
-                self.sightings.see(principal.session_id, None, address, now);
-                return Ok(principal);
-            }
+        if let Some(principal) = self.cache.get(&hash, now) {
+            return Ok(principal);
         }
+        let version = self.cache.version();
+        let principal = match &self.jwt {
+            Some(jwt) if jwt::looks_like_one(token) => self.admit_foreign(jwt, token, address, now).await?,
+            _ => directory::sessions::principal(&self.db, &hash, now).await?,
+        };
+        let principal = principal.ok_or(AccountError::Unauthenticated("the token is unknown, expired or revoked"))?;
+        self.cache.remember(hash, &principal, version);
+        self.sightings.see(principal.session_id, None, address, now);
+        Ok(Principal { checked_at: version, ..principal })
     }
 
-    /// Whether a token still stands for somebody: asked again by who kept a [`Principal`] while nobody could take it
-    /// away, such as a socket between its hello and its place in the hub.
-    pub(crate) async fn is_valid(&self, token: &str, address: IpAddr) -> bool {
-        self.check(token, address).await.is_ok()
+    /// Whether what a check found still holds. A socket asks when it has its place in the hub: from then on an end
+    /// closes it, and one that came between the check and the place is seen here.
+    ///
+    /// # Errors
+    /// `unauthenticated` when the session has ended, `unavailable`.
+    pub(crate) async fn check_again(&self, principal: &Principal) -> Result<(), ProtocolError> {
+        if self.cache.version() == principal.checked_at {
+            return Ok(());
+        }
+        let is_live = directory::sessions::is_live(&self.db, principal.user_id, principal.session_id).await;
+        if is_live.map_err(AccountError::from)? {
+            return Ok(());
+        }
+        Err(AccountError::Unauthenticated("the session has ended").into())
     }
 
     /// Pays for an attempt to log in or to register.

@@ -29,7 +29,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use parlour_protocol::{
-    ConnectionId, DurableEvent, ProtocolError, RoomId, SessionId, UserId, close::CloseCode, codec::Codec,
+    ConnectionId, DurableEvent, ProtocolError, RoomId, SessionId, Timestamp, UserId, close::CloseCode, codec::Codec,
     limits::Limits,
 };
 use tokio::sync::{Notify, Semaphore};
@@ -281,6 +281,15 @@ impl Hub {
     pub(crate) fn set_session(&self, connection: &Arc<Connection>, session: SessionInfo) {
         connection.set_session(session);
         self.heartbeat.watch_expiry(connection);
+    }
+
+    /// Moves the end of a session's connections: it was renewed by other means than theirs.
+    pub(crate) fn renew_session(&self, user_id: UserId, session_id: SessionId, expires_at: Timestamp) {
+        for connection in self.users.connections(user_id) {
+            if connection.session().is_some_and(|session| session.session_id == session_id) {
+                self.set_session(&connection, SessionInfo { user_id, session_id, expires_at: Some(expires_at) });
+            }
+        }
     }
 
     /// Ends the connections of a session with 4401.

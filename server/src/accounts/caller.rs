@@ -17,6 +17,8 @@ pub(crate) struct Principal {
     pub(crate) is_operator: bool,
     /// Whether an identity provider vouches for it: such accounts have no password here.
     pub(crate) is_foreign: bool,
+    /// Counts the ends of sessions on this node up to the check.
+    pub(crate) checked_at: u64,
 }
 
 /// Who gives a command, and from where.

@@ -22,8 +22,8 @@ use crate::{
     store::db::DbError,
 };
 
-/// Clocks may differ by this, in seconds.
-const LEEWAY_S: u64 = 60;
+/// Clocks may differ by this, in seconds: a token counts for that long after its end.
+const LEEWAY_S: u32 = 60;
 /// Longest token that is looked at.
 const LONGEST: usize = 16 * 1024;
 /// The end of what one taken name is tried with.
@@ -73,7 +73,7 @@ impl JwtVerifier {
         let first = algorithms.first().copied().ok_or(KeyError::NoAlgorithm)?;
         let mut validation = Validation::new(first);
         validation.algorithms = algorithms;
-        validation.leeway = LEEWAY_S;
+        validation.leeway = LEEWAY_S.into();
         validation.validate_nbf = true;
         validation.set_issuer(&[&config.issuer]);
         validation.set_audience(&config.audience);
@@ -87,8 +87,10 @@ impl JwtVerifier {
             return None;
         }
         let keys = self.keys.find(header.alg, header.kid.as_deref()).await;
+        // A key is of one family, and so must be the algorithms that it is tried with.
+        let validation = Validation { algorithms: vec![header.alg], ..self.validation.clone() };
         // One key is the rule; a set without key ids is tried in order.
-        let claims = keys.iter().find_map(|key| decode::<Claims>(token, key, &self.validation).ok())?.claims;
+        let claims = keys.iter().find_map(|key| decode::<Claims>(token, key, &validation).ok())?.claims;
         (!claims.sub.is_empty() && claims.exp.is_finite()).then_some(claims)
     }
 
@@ -121,8 +123,14 @@ impl Accounts {
     ) -> Result<Option<Principal>, AccountError> {
         let Some(claims) = jwt.verify(token).await else { return Ok(None) };
         let (user_id, session_id) = (jwt.user_id(&claims.sub), jwt.session_id(&claims, token));
-        let principal =
-            Principal { user_id, session_id, expires_at: expiry(&claims), is_operator: false, is_foreign: true };
+        let principal = Principal {
+            user_id,
+            session_id,
+            expires_at: expiry(&claims),
+            is_operator: false,
+            is_foreign: true,
+            checked_at: 0,
+        };
         match directory::sessions::foreign(&self.db, user_id, session_id).await? {
             ForeignSession::Ended => Ok(None),
             ForeignSession::Live => Ok(Some(principal)),
@@ -197,7 +205,7 @@ fn free_name(claims: &Claims, attempt: u32) -> StoredName {
 
 #[expect(clippy::cast_possible_truncation, reason = "a float becomes the nearest integer, which is what is wanted")]
 fn expiry(claims: &Claims) -> Timestamp {
-    Timestamp::from_millis((claims.exp * 1000.0) as i64)
+    Timestamp::from_millis((claims.exp * 1000.0) as i64).plus_millis(i64::from(LEEWAY_S) * 1000)
 }
 
 fn to_library(algorithm: JwtAlgorithm) -> Algorithm {

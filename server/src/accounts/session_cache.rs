@@ -39,7 +39,8 @@ impl SessionCache {
                 principal
             }
         };
-        (principal.expires_at > now).then_some(principal)
+        // Had its session ended until now, it would not be here.
+        (principal.expires_at > now).then_some(Principal { checked_at: memory.version, ..principal })
     }
 
     /// Stands for all ends so far. Take it before reading what is to be remembered.
@@ -47,7 +48,7 @@ impl SessionCache {
         self.lock().version
     }
 
-    /// Remembers what was read at `version`; false when a session ended meanwhile: then it has to be read again.
+    /// Remembers what was read at `version`, unless a session ended meanwhile; whether it did.
     pub(crate) fn remember(&self, token: TokenHash, principal: &Principal, version: u64) -> bool {
         let mut memory = self.lock();
         let current = memory.version == version;
@@ -105,6 +106,7 @@ mod tests {
             expires_at: Timestamp::from_millis(2000),
             is_operator: false,
             is_foreign: false,
+            checked_at: 0,
         }
     }
 
@@ -127,7 +129,7 @@ mod tests {
         );
         cache.end_user(ada.user_id);
         assert_eq!((cache.get(&[1; 32], NOW), cache.get(&[2; 32], NOW)), (None, None));
-        assert_eq!(cache.get(&[3; 32], NOW), Some(bob));
+        assert_eq!(cache.get(&[3; 32], NOW), Some(Principal { checked_at: 1, ..bob }));
     }
 
     #[test]

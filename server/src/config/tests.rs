@@ -145,3 +145,11 @@ fn a_shared_secret_and_public_keys_are_never_mixed_up() {
     let accepted = config(good, &[], &[]).unwrap().jwt.unwrap();
     assert_eq!(accepted.algorithms, [JwtAlgorithm::Rs256, JwtAlgorithm::Es256]);
 }
+
+#[test]
+fn every_setting_is_in_the_operators_manual() {
+    let manual = include_str!("../../../docs/operating.md");
+    for name in settings::names() {
+        assert!(manual.contains(&format!("`{name}`")), "{name} is not in docs/operating.md");
+    }
+}

@@ -74,6 +74,7 @@ impl From<PrincipalRow> for Principal {
             expires_at: Timestamp::from_millis(row.expires_at),
             is_operator: row.is_operator,
             is_foreign: row.is_foreign,
+            checked_at: 0,
         }
     }
 }
@@ -87,6 +88,11 @@ pub(crate) async fn principal(db: &Db, token: &TokenHash, now: Timestamp) -> Res
                and not a.is_disabled and not a.is_deleted";
     let row: Option<PrincipalRow> = db.read(sql).bind(token.as_slice()).bind(now).optional().await?;
     Ok(row.map(Principal::from))
+}
+
+/// Whether a session may be used.
+pub(crate) async fn is_live(db: &Db, user_id: UserId, session_id: SessionId) -> Result<bool, DbError> {
+    Ok(foreign(db, user_id, session_id).await? == ForeignSession::Live)
 }
 
 /// The state of a foreign session.

@@ -48,6 +48,7 @@ pub(super) async fn refresh(State(state): Shared, by: Authenticated, _: Json<Emp
     state.charge(&by.caller, "auth.refresh")?;
     let renewed = state.accounts.refresh(&by.caller).await?;
     let (expires_at, session_id) = (renewed.expires_at, by.caller.session_id);
+    state.hub.renew_session(by.caller.user_id, session_id, expires_at);
     Ok(with_token(StatusCode::OK, renewed.token, expires_at, by.client, by.by_cookie, |token| RefreshedToken {
         expires_at,
         session_id,

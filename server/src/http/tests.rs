@@ -1,7 +1,9 @@
 //! The HTTP surface against a whole server in this process.
 
 mod accounts;
+mod jwt;
 mod limits;
+mod sockets;
 mod surface;
 
 use reqwest::{Method, RequestBuilder, StatusCode, header::HeaderMap};

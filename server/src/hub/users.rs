@@ -61,6 +61,10 @@ impl Users {
         }
     }
 
+    pub(super) fn connections(&self, user_id: UserId) -> Vec<Arc<Connection>> {
+        lock(&self.by_id).get(&user_id).cloned().unwrap_or_default()
+    }
+
     /// Sends an event to all connections of a user.
     pub(super) fn send(&self, user_id: UserId, event: &UserEvent) {
         let connections = lock(&self.by_id).get(&user_id).cloned().unwrap_or_default();

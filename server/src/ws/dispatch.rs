@@ -274,6 +274,7 @@ impl Socket {
         if self.state.hub.register_user(connection, session).is_err() {
             return Err(ProtocolError::new(ErrorCode::RateLimited, "too many connections").retry_after(60_000));
         }
+        self.state.accounts.check_again(&principal).await?;
         let reply = HelloReply {
             connection_id: connection.id(),
             session_id: principal.session_id,
@@ -350,6 +351,10 @@ impl Socket {
         match outcome.await {
             Ok(principal) => {
                 self.state.hub.set_session(&ticket.connection, session_info(&principal));
+                if let Err(error) = self.state.accounts.check_again(&principal).await {
+                    ticket.connection.close(CloseCode::Unauthenticated, "the session has ended");
+                    return ticket.refuse(error);
+                }
                 let renewed = Caller::new(&principal, caller.connection_id, self.address);
                 self.commands().phase = Phase::Ready(Arc::new(renewed));
                 ticket.answer(Ok(RefreshReply {

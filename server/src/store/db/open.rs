@@ -1,8 +1,9 @@
 //! Opening a database: its lock, its settings, its migrations.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, DirBuilder, File, TryLockError},
     io,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -61,7 +62,9 @@ pub(crate) fn lock_folder(folder: &Path) -> Result<File, OpenError> {
 /// # Errors
 /// As [`OpenError`] says.
 pub async fn open_sqlite(folder: &Path) -> Result<Db, OpenError> {
-    fs::create_dir_all(folder).map_err(|error| OpenError::Folder(folder.to_owned(), error))?;
+    // Nobody else has a reason to read it: it holds what everybody wrote.
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| OpenError::Folder(folder.to_owned(), error))?;
     let lock = lock_folder(folder)?;
     let db = open_sqlite_file(folder, &database_of(folder), Some(lock)).await?;
     if let Some(rooms) = db.check_generation(folder).await?
