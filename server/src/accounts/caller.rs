@@ -32,8 +32,6 @@ pub(crate) struct Caller {
     pub(crate) connection_id: Option<ConnectionId>,
     /// Where the command comes from, behind trusted proxies.
     pub(crate) address: IpAddr,
-    /// Whether the account is the operator's.
-    pub(crate) is_operator: bool,
     /// Whether an identity provider vouches for it.
     pub(crate) is_foreign: bool,
 }
@@ -46,7 +44,6 @@ impl Caller {
             session_id: principal.session_id,
             connection_id,
             address,
-            is_operator: principal.is_operator,
             is_foreign: principal.is_foreign,
         }
     }

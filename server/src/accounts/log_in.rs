@@ -39,7 +39,9 @@ impl Accounts {
     /// As the operation says.
     pub(crate) async fn change_password(&self, caller: &Caller, data: &PasswordChange) -> Result<(), AccountError> {
         let now = Timestamp::now();
-        self.rates.auth.charge(Payer::User(caller.user_id), 1, now).map_err(AccountError::OverBudget)?;
+        let by_user = self.rates.auth.charge(Payer::User(caller.user_id), 1, now);
+        let by_address = self.rates.auth.charge(Payer::address(caller.address), 1, now);
+        by_user.and(by_address).map_err(AccountError::OverBudget)?;
         let credentials = directory::accounts::credentials_of(&self.db, caller.user_id).await?;
         let hash = credentials.and_then(|credentials| credentials.password_hash);
         if !self.passwords.verify(data.password.expose(), hash).await? {

@@ -57,7 +57,6 @@ pub(super) fn not_found() -> HttpError {
 }
 
 /// A known address that is asked in the wrong way.
-#[expect(clippy::unused_async, reason = "a handler")]
 pub(super) async fn method_not_allowed() -> HttpError {
     let error = ProtocolError::new(ErrorCode::BadRequest, "this address does not take this method");
     HttpError::with_status(StatusCode::METHOD_NOT_ALLOWED, error)

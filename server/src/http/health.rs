@@ -68,7 +68,6 @@ struct Health {
 }
 
 /// `GET /healthz`: the process answers.
-#[expect(clippy::unused_async, reason = "a handler")]
 pub(super) async fn alive() -> Response {
     Json(Health { status: "ok", backends: BTreeMap::new() }).into_response()
 }

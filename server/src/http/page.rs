@@ -26,7 +26,6 @@ const HASHED: &str = "assets/";
 struct Files;
 
 /// Everything that is no other route: the page, its files, or nothing.
-#[expect(clippy::unused_async, reason = "a handler")]
 pub(super) async fn page(request: Request) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return error::not_found().into_response();
@@ -42,7 +41,6 @@ pub(super) async fn page(request: Request) -> Response {
 }
 
 /// `GET /v1/asyncapi.json`.
-#[expect(clippy::unused_async, reason = "a handler")]
 pub(super) async fn asyncapi() -> Response {
     ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-cache")], ASYNCAPI).into_response()
 }

@@ -1,4 +1,5 @@
 //! The real program: its settings, exit codes, signals, and the commands beside a running server.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::{
     fs,

@@ -31,7 +31,7 @@ fn in_seconds(seconds: i64) -> i64 {
 }
 
 /// Good claims with `changes` laid over them; null takes one away.
-fn claims(changes: Value) -> Value {
+fn claims(changes: &Value) -> Value {
     let mut claims = json!({
         "iss": "https://id.example", "aud": "parlour", "sub": "ada-1", "sid": "one", "name": "Ada",
         "exp": in_seconds(600)
@@ -43,14 +43,14 @@ fn claims(changes: Value) -> Value {
     claims
 }
 
-fn shared(changes: Value) -> String {
+fn shared(changes: impl Into<Value>) -> String {
     let key = EncodingKey::from_secret(SECRET.as_bytes()).unwrap();
-    encode(&Header::new(Algorithm::HS256), &claims(changes), &key).unwrap()
+    encode(&Header::new(Algorithm::HS256), &claims(&changes.into()), &key).unwrap()
 }
 
 fn signed(algorithm: Algorithm, key: &EncodingKey, id: Option<&str>) -> String {
     let header = Header { kid: id.map(str::to_owned), ..Header::new(algorithm) };
-    encode(&header, &claims(json!({})), key).unwrap()
+    encode(&header, &claims(&json!({})), key).unwrap()
 }
 
 #[tokio::test]
