@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     store::{LogRead, StoreError},
-    ws::connection::Connection,
+    ws::connection::{Connection, Lane},
 };
 
 /// Log entries held between reading them and sending the reply; rooms beyond it read after the reply.
@@ -97,10 +97,13 @@ impl Hub {
             }
         }
         drop(decided);
-        connection.reply_in_order(&ReplyFrame { id, result: Ok(SubscribeReply { rooms: answers }) });
+        // Written together with the pages that memory has.
+        let reply = connection.encode(&ReplyFrame { id, result: Ok(SubscribeReply { rooms: answers }) });
+        connection.send_later(Lane::Control, &reply);
         for ask in asks {
             self.begin(connection, ask);
         }
+        connection.flush();
         drop(turn);
     }
 

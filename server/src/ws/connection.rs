@@ -270,6 +270,13 @@ impl Connection {
         if !out.is_empty() {
             return self.push(&mut out, lane, frame);
         }
+        // Commands that were committed together are answered together: the task writes all at hand at once.
+        if lane == Lane::Reply && self.in_flight.load(Ordering::Relaxed) > 1 {
+            let pushed = self.push(&mut out, lane, frame);
+            drop(out);
+            self.wake.notify_one();
+            return pushed;
+        }
         match self.socket.try_write(frame) {
             Ok(written) if written == frame.len() => return Pushed::Taken,
             Ok(written) => {

@@ -199,3 +199,42 @@ async fn a_bus_that_lags_is_repaired_and_told() {
     assert_eq!(world.store.say(room), 70_001);
     client.read_to(room, 70_001).await;
 }
+
+#[tokio::test]
+async fn a_handler_that_panics_ends_its_own_connection_alone() {
+    let world = World::new();
+    let mut other = world.connect(Codec::Json).await;
+    let (server, client) = sockets().await;
+    let taken = Taken { stream: server, early: Bytes::new() };
+    world.hub.serve_socket(taken, Codec::Json, None, |_, _| panic!("a fault in a handler"));
+    let mut peer = Peer::new(client);
+    peer.send(0x81, b"x").await;
+    assert!(matches!(peer.next().await, Got::Close(1011, _)));
+    assert_eq!(peer.next().await, Got::Eof);
+    other.command("session.ping", json!({})).await;
+    assert!(matches!(other.peer.next().await, Got::Message(_)));
+}
+
+#[tokio::test]
+async fn sockets_that_never_read_do_not_hold_up_one_that_does() {
+    let world = World::new();
+    let room = world.store.create();
+    let mut asleep = Vec::new();
+    for _ in 0..100 {
+        let mut client = world.connect(Codec::Json).await;
+        world.store.join(room, client.user_id);
+        client.subscribe(room, None).await;
+        asleep.push(client);
+    }
+    let mut awake = world.connect(Codec::Json).await;
+    world.store.join(room, awake.user_id);
+    awake.subscribe(room, None).await;
+    for n in 1..=200 {
+        world.store.append_entry(room, long(50_000), None, false);
+        awake.read_to(room, n).await;
+    }
+    assert_eq!(awake.views[&room].behind, 0);
+    assert!(world.hub.metrics.behind.get_or_create(&slow()).get() >= 100);
+    let waiting = world.hub.metrics.sockets.queued_bytes.get();
+    assert!(waiting < 101 * 400 * 1024, "{waiting} bytes for sockets that do not read");
+}
