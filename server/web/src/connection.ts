@@ -73,6 +73,7 @@ export class Connection {
   /** Does not wait any longer when it is waiting; asks whether the server is there when it believes to be online. */
   hurry(): void {
     if (this.isStopped) return;
+    this.attempt = 0;
     if (!this.socket) {
       clearTimeout(this.timer);
       this.open();
