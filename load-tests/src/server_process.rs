@@ -66,6 +66,9 @@ pub(crate) struct ServerProcess {
     child: Option<Child>,
     /// Scheduler time of each thread seen, so that a thread that ends is not forgotten.
     thread_ns: HashMap<String, u64>,
+    /// Where `perf` writes what it samples while something is measured.
+    profile: Option<PathBuf>,
+    profiler: Option<Child>,
 }
 
 impl ServerProcess {
@@ -81,7 +84,8 @@ impl ServerProcess {
         .context("no temporary folder")?;
         fs::write(folder.path().join("bench.toml"), LIMITS_PROFILE.to_owned() + &tokens::settings())?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
-        let mut server = Self { program, address, folder, child: None, thread_ns: HashMap::new() };
+        let mut server =
+            Self { program, address, folder, child: None, thread_ns: HashMap::new(), profile: None, profiler: None };
         server.launch()?;
         Ok(server)
     }
@@ -163,6 +167,38 @@ impl ServerProcess {
         }
     }
 
+    /// From now on [`Self::begin_measurement`] samples the server with `perf` into this file.
+    pub(crate) fn profile_into(&mut self, file: PathBuf) {
+        self.profile = Some(file);
+    }
+
+    /// Says that what is measured begins now and lasts so long. It costs nothing without a profile.
+    pub(crate) fn begin_measurement(&mut self, time: Duration) -> Result<()> {
+        let Some(file) = self.profile.take() else {
+            return Ok(());
+        };
+        self.end_profile();
+        let profiler = Command::new("perf")
+            .args(["record", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf,16384", "-o"])
+            .arg(file)
+            .args(["-p", &self.pid().to_string(), "--", "sleep", &time.as_secs_f64().to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("perf could not be started")?;
+        self.profiler = Some(profiler);
+        Ok(())
+    }
+
+    fn end_profile(&mut self) {
+        if let Some(mut profiler) = self.profiler.take()
+            && let Err(error) = profiler.wait()
+        {
+            eprintln!("warning: perf: {error}");
+        }
+    }
+
     /// Scheduler time of all its threads in nanoseconds since it started.
     pub(crate) fn cpu_ns(&mut self) -> Result<u64> {
         let folder = format!("/proc/{}/task", self.pid());
@@ -197,6 +233,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
+        self.end_profile();
         if let Err(error) = self.kill() {
             eprintln!("warning: {error:#}");
         }

@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
     /// Measure Parlour alone, without ratios
     #[arg(long, conflicts_with = "reference_only")]
     parlour_only: bool,
+    /// Sample Parlour with `perf` while it is measured, a file a scenario into this folder; figures are then not to be trusted
+    #[arg(long)]
+    profile: Option<PathBuf>,
     /// Make the reference writer commit a fault, which the audit must report: drop-one, double-one or swap-two
     #[arg(long)]
     reference_fault: Option<String>,
@@ -184,6 +187,10 @@ impl Servers<'_> {
                 (server, accounts)
             }
         };
+        if let (Some(folder), Program::Parlour { .. }) = (&self.arguments.profile, program) {
+            fs::create_dir_all(folder)?;
+            server.profile_into(folder.join(format!("{}.perf.data", scenario.name)));
+        }
         let result = scenario.run(&mut server, &accounts, pace);
         match result {
             Ok(measured) => {

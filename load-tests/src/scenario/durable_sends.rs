@@ -62,6 +62,7 @@ pub(crate) fn run(shape: Shape, server: &mut ServerProcess, accounts: &Accounts,
             break measured;
         }
         warm = true;
+        server.begin_measurement(pace.measure)?;
         from = mark;
         end = Instant::now() + pace.measure;
         tally.clear();

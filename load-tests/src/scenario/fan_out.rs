@@ -61,6 +61,7 @@ pub(crate) fn run(shape: Shape, server: &mut ServerProcess, accounts: &Accounts,
             break Measured::between(from, mark, tally.deliveries).with_deliveries(tally);
         }
         warm = true;
+        server.begin_measurement(pace.measure)?;
         from = mark;
         end = Instant::now() + pace.measure;
         stage.inbox.tally.clear();
