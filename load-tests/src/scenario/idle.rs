@@ -13,7 +13,10 @@ use crate::venue::Accounts;
 
 /// Connections that are up before memory is first read, so that what a server sets up once is not counted.
 const FIRST: usize = 100;
-const SETTLE: Duration = Duration::from_secs(2);
+/// What connecting leaves to be written, such as when a session was last seen, is done by then.
+const SETTLE: Duration = Duration::from_secs(6);
+/// The reference writer has nothing to write and never speaks first.
+const REFERENCE_REST: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(
     connections: usize,
@@ -37,15 +40,14 @@ pub(crate) fn run(
     let connected = Mark::now(server)?;
     let more = connections - FIRST;
     let mut measured = Measured::between(from, connected, more as u64);
-    rest(&mut stage, SETTLE)?;
+    let (settle, silence) = match server.program() {
+        Program::Parlour { .. } => (SETTLE, pace.silence),
+        Program::Reference { .. } => (REFERENCE_REST, REFERENCE_REST),
+    };
+    rest(&mut stage, settle)?;
     let kib = server.resident_kib()?.saturating_sub(before_kib);
     measured.kib = Some(kib as f64 / more as f64);
 
-    let silence = match server.program() {
-        Program::Parlour { .. } => pace.silence,
-        // It never speaks first: nothing to wait for.
-        Program::Reference { .. } => pace.silence.min(SETTLE),
-    };
     let silent = Mark::now(server)?;
     rest(&mut stage, silence)?;
     measured.silent_ms = Some(Measured::server_ms_per_second(silent, Mark::now(server)?));
