@@ -1,0 +1,178 @@
+//! The client against the real server: killed in mid-traffic, restarted, drained. Needs its binary: built in
+//! this workspace, or named by `PARLOUR_BIN`. Without one the tests say so and pass, unless
+//! `PARLOUR_TEST_REQUIRE_SERVER` is set.
+
+use std::{collections::HashSet, time::Duration};
+
+use parlour_client::{
+    Client, ClientBuilder, ClientEvent, RoomEvent, RoomItem, auth,
+    protocol::{RoomId, codec::Codec, object::Message},
+    test_util::ServerProcess,
+};
+use tokio::{task::JoinSet, time::timeout};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Real {
+    process: ServerProcess,
+    _data: tempfile::TempDir,
+}
+
+impl Real {
+    fn start(settings: &[&str]) -> Option<Self> {
+        let program = std::env::current_exe().unwrap();
+        let Some(binary) = ServerProcess::find_binary(&program) else {
+            assert!(std::env::var_os("PARLOUR_TEST_REQUIRE_SERVER").is_none(), "the server's binary is not built");
+            eprintln!("skipped: the server's binary is not built (cargo build -p parlour-server)");
+            return None;
+        };
+        let data = tempfile::tempdir().unwrap();
+        let process = ServerProcess::start(&binary, data.path(), &[settings, &["log_level=warn"]].concat()).unwrap();
+        Some(Self { process, _data: data })
+    }
+
+    async fn client(&self, name: &str, change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Client {
+        let server = self.process.address();
+        if let Err(error) = auth::register(server, name, "correct horse", None).await {
+            eprintln!("{name} is registered already: {error}");
+        }
+        let builder = Client::builder(server).log_in(name, "correct horse").request_deadline(PATIENCE);
+        change(builder).connect().await.unwrap()
+    }
+}
+
+/// Two people in one room.
+async fn pair(real: &Real) -> (Client, Client, RoomId) {
+    let ada = real.client("ada", |builder| builder.outbox_capacity(5000)).await;
+    let bob = real.client("bob", |builder| builder.codec(Codec::MessagePack)).await;
+    let room_id = ada.create_room("Tea").await.unwrap().room.room_id;
+    let invite = ada.room(room_id).create_invite().await.unwrap();
+    bob.join(invite.invite_id).await.unwrap();
+    (ada, bob, room_id)
+}
+
+/// Collects the texts that appear in a room until all wanted have come, and checks that none comes twice.
+async fn collect(client: &Client, room_id: RoomId, wanted: usize) -> Vec<Message> {
+    let room = client.room(room_id);
+    let mut events = room.events();
+    room.subscribe().history(0).await.unwrap();
+    let mut seen = HashSet::new();
+    let mut messages = Vec::new();
+    while messages.len() < wanted {
+        match events.next().await.unwrap() {
+            RoomItem::Event(RoomEvent::Created { message, .. }) if message.r#type.is_markup() => {
+                assert!(seen.insert(message.row_key), "{} came twice", message.message);
+                messages.push((*message).clone());
+            }
+            RoomItem::Event(RoomEvent::Reset) => panic!("too much was missed"),
+            RoomItem::Event(_) => {}
+            RoomItem::Lagged(count) => panic!("{count} events were dropped"),
+        }
+    }
+    messages
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_people_chat() {
+    let Some(real) = Real::start(&[]) else { return };
+    let (ada, bob, room_id) = pair(&real).await;
+    let reader = tokio::spawn(async move { collect(&bob, room_id, 3).await });
+    let room = ada.room(room_id);
+    room.subscribe().await.unwrap();
+    let first = room.send("hello <all>").await.unwrap();
+    assert_eq!(first.message, "hello &lt;all&gt;");
+    room.send("**bold**").markdown().reply_to(first.row_key).await.unwrap();
+    room.edit(first.row_key, "edited").rev(first.rev).await.unwrap();
+    room.send("end").await.unwrap();
+    let read = timeout(PATIENCE, reader).await.unwrap().unwrap();
+    assert_eq!(read[1].reply_row_key, Some(first.row_key));
+    let page = room.history().limit(10).await.unwrap();
+    assert!(page.items.iter().any(|message| message.message == "edited" && message.is_edited));
+    room.delete(first.row_key).await.unwrap();
+    assert_eq!(room.members().await.unwrap().len(), 2);
+    let timeline = room.timeline().await.unwrap();
+    assert!(timeline.messages.iter().all(|message| message.row_key != first.row_key) || !timeline.is_live);
+    assert_eq!(ada.close().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_killed_in_mid_traffic_loses_doubles_and_reorders_nothing() {
+    const MESSAGES: usize = 600;
+    let Some(mut real) = Real::start(&["rates.standard.points=1000000", "rates.auth.points=1000"]) else { return };
+    let (ada, bob, room_id) = pair(&real).await;
+    let reader = tokio::spawn(async move { collect(&bob, room_id, MESSAGES).await });
+    let room = ada.room(room_id);
+    room.subscribe().history(0).await.unwrap();
+    let writer = tokio::spawn(async move {
+        let mut under_way = JoinSet::new();
+        for number in 0..MESSAGES {
+            let queued = room.send(number.to_string()).queue().await.unwrap();
+            under_way.spawn(async move { (number, queued.await.unwrap().message) });
+            if number % 20 == 0 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        let mut stored = under_way.join_all().await;
+        stored.sort_by_key(|(number, _)| *number);
+        stored
+    });
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        real.process.kill().unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        real.process.restart().unwrap();
+    }
+    let stored = timeout(PATIENCE * 2, writer).await.unwrap().unwrap();
+    let read = timeout(PATIENCE * 2, reader).await.unwrap().unwrap();
+    let expected: Vec<_> = (0..MESSAGES).map(|number| number.to_string()).collect();
+    let texts: Vec<_> = read.iter().map(|message| message.message.clone()).collect();
+    assert_eq!(texts, expected, "everything once and in order");
+    for ((number, stored), read) in stored.iter().zip(&read) {
+        assert_eq!((stored.row_key, stored.seq), (read.row_key, read.seq), "{number} is where it was acknowledged");
+    }
+    let mut newest = Vec::new();
+    let mut cursor = None;
+    loop {
+        let history = ada.room(room_id).history().limit(200);
+        let page = match cursor {
+            Some(cursor) => history.before(cursor),
+            None => history,
+        }
+        .await
+        .unwrap();
+        cursor = page.items.last().map(|message| message.row_key);
+        newest.extend(page.items.into_iter().filter(|message| message.r#type.is_markup()).map(|held| held.message));
+        if !page.has_more {
+            break;
+        }
+    }
+    newest.reverse();
+    assert_eq!(newest, expected, "the store holds it so");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_password_is_told() {
+    let Some(real) = Real::start(&[]) else { return };
+    auth::register(real.process.address(), "ada", "correct horse", None).await.unwrap();
+    let error = Client::builder(real.process.address()).log_in("ada", "wrong horse").connect().await.unwrap_err();
+    assert_eq!(error.kind(), parlour_client::ConnectErrorKind::Unauthenticated);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leaving_a_room_ends_its_subscription() {
+    let Some(real) = Real::start(&[]) else { return };
+    let (_ada, bob, room_id) = pair(&real).await;
+    let room = bob.room(room_id);
+    let mut events = bob.events();
+    room.subscribe().await.unwrap();
+    room.leave().await.unwrap();
+    let ended = async {
+        loop {
+            if let ClientEvent::Room { event: RoomEvent::Ended(_), .. } = events.next().await.unwrap() {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, ended).await.unwrap();
+    assert!(room.subscribe().await.is_err());
+}
