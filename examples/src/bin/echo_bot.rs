@@ -1,1 +1,65 @@
-fn main() {}
+//! A bot that answers `!echo …`, `!help` and its name, in all rooms of its account.
+//!
+//! cargo run --bin echo_bot -- --name echo --password "correct horse" --register --invite k3Rt9QaZ
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use parlour_client::{Bot, Call};
+use parlour_examples::{Account, join};
+
+/// A bot that answers what it is told.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(flatten)]
+    account: Account,
+    /// Invites of rooms to join first
+    #[arg(long)]
+    invite: Vec<String>,
+    /// A file that remembers what was answered, so that a restart goes on there
+    #[arg(long)]
+    state: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let client = arguments.account.client("echo-bot").await?.connect().await?;
+    for invite in &arguments.invite {
+        join(&client, invite).await?;
+    }
+
+    let mut bot = Bot::new(client.clone())
+        .name("echo")
+        .command("echo", |call: Call| async move {
+            call.reply(call.args()).await?;
+            Ok(())
+        })
+        .command("help", |call: Call| async move {
+            call.reply("**!echo** *text* says it again.").markdown().await?;
+            Ok(())
+        })
+        .on_mention(|call: Call| async move {
+            call.reply("Try !help.").await?;
+            Ok(())
+        });
+    if let Some(path) = arguments.state {
+        bot = bot.state_file(path);
+    }
+    let running = tokio::spawn(bot.run());
+
+    println!("listening; Ctrl-C ends");
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed?,
+        () = ended(&client) => {}
+    }
+    // What was answered last is delivered before the connection ends.
+    client.close().await;
+    Ok(running.await??)
+}
+
+async fn ended(client: &parlour_client::Client) {
+    let mut state = client.state();
+    // An error means that the client is gone, which is an end as well.
+    drop(state.wait_for(|state| matches!(state, parlour_client::ConnectionState::Closed { .. })).await);
+}
