@@ -19,14 +19,14 @@ use std::{
     time::Duration,
 };
 
-use parlour_protocol::{Nonce, RoomId, RowKey, UserEvent, UserId, object::Message, operation::DmList};
+use parlour_protocol::{Nonce, RoomId, RowKey, Timestamp, UserEvent, UserId, object::Message, operation::DmList};
 use tokio::task::JoinSet;
 
 pub use self::text::plain_text;
 use self::{progress::Progress, worker::Worker};
 use crate::{
     client::Client,
-    error::{ConnectErrorKind, Error},
+    error::{ConnectError, ConnectErrorKind, Error},
     event::{ClientEvent, RoomEvent},
     room::{Room, Send},
 };
@@ -214,7 +214,7 @@ impl Bot {
     }
 
     /// Keeps in a file what was handled: after a restart the bot goes on there. Without it a bot handles
-    /// what is written while it runs.
+    /// what is written from its client's connection on.
     pub fn state_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.state_file = Some(path.into());
         self
@@ -235,7 +235,11 @@ impl Bot {
         let progress = Progress::open(self.state_file.clone())
             .map_err(|error| BotError::with_source(BotErrorKind::StateFile, error))?;
         let mut events = self.client.events();
-        let mut shift = Shift { bot: Arc::new(self), progress, workers: HashMap::new(), tasks: JoinSet::new() };
+        let closed = |error: ConnectError| BotError::with_source(BotErrorKind::Closed(error.kind()), error);
+        self.client.connected().await.map_err(closed)?;
+        let begun = self.client.hello().map_or(RowKey::from_tick(0), |hello| key_at(hello.server.time));
+        let (workers, tasks) = (HashMap::new(), JoinSet::new());
+        let mut shift = Shift { bot: Arc::new(self), progress, begun, workers, tasks };
         // A client that is connected already has said so before anybody listened.
         let mut relist = true;
         let mut relist_at = tokio::time::Instant::now();
@@ -307,10 +311,17 @@ fn parse_command(text: &str, prefix: &str) -> Option<(String, String)> {
     (!name.is_empty()).then(|| (name.to_lowercase(), args.trim().to_owned()))
 }
 
+/// The place in any room of what is written at a time of the server's clock.
+fn key_at(time: Timestamp) -> RowKey {
+    RowKey::from_tick(time.as_millis().saturating_mul(1_000_000))
+}
+
 /// A running bot.
 struct Shift {
     bot: Arc<Bot>,
     progress: Progress,
+    /// Where rooms are begun that nothing is remembered of.
+    begun: RowKey,
     workers: HashMap<RoomId, Worker>,
     tasks: JoinSet<RoomId>,
 }
@@ -334,8 +345,7 @@ impl Shift {
             ClientEvent::User(event) => match &*event {
                 UserEvent::RoomAdded(added) => {
                     // Everything since it joined is for it.
-                    let since = added.view.membership.created_at;
-                    self.enter(added.view.room.room_id, since.map(|at| RowKey::from_tick(at.as_millis() * 1_000_000)));
+                    self.enter(added.view.room.room_id, added.view.membership.created_at.map(key_at));
                 }
                 UserEvent::UserBehind(_) => return true,
                 _ => {}
@@ -362,7 +372,7 @@ impl Shift {
         if self.workers.contains_key(&room_id) {
             return;
         }
-        let last = self.progress.get(room_id).or(since);
+        let last = self.progress.get(room_id).or(since).unwrap_or(self.begun);
         let room = self.bot.client.room(room_id);
         let (worker, work) = Worker::new(Arc::clone(&self.bot), room, self.progress.clone(), last);
         self.tasks.spawn(async move {

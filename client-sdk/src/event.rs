@@ -106,7 +106,8 @@ pub enum RoomEvent {
     /// Somebody types.
     Typing(Arc<TypingStarted>),
     /// Too much was missed: what was known of the room is discarded. The newest page follows as
-    /// [`RoomEvent::Loaded`]; re-read what else you show of the room.
+    /// [`RoomEvent::Loaded`]; re-read what else you show of the room, with [`crate::Room::view`],
+    /// [`crate::Room::members`] and [`crate::Room::roles`].
     Reset,
     /// A page of history was read into the timeline: show [`crate::Room::timeline`] anew.
     Loaded,

@@ -6,10 +6,10 @@ use std::{sync::Arc, time::Duration};
 
 use parlour_protocol::{
     RoomId, RowKey, Text,
-    object::{Invite, Member, Message, RoomView},
+    object::{Invite, Member, Message, Role, RoomView},
     operation::{
         InviteCreate, Limit, MembershipUpdate, MessageDelete, MessageGet, MessageGetReply, Position, ReactionAdd,
-        ReactionRemove, ReactionReply, RevReply, RoomGet, RoomLeave, RoomMembers, TypingStart,
+        ReactionRemove, ReactionReply, RevReply, RoleList, RoomGet, RoomLeave, RoomMembers, TypingStart,
     },
 };
 
@@ -197,6 +197,15 @@ impl Room {
             }
             cursor = Some(Text::new(page.next_cursor)?);
         }
+    }
+
+    /// The room's roles, highest first.
+    ///
+    /// # Errors
+    /// See [`RequestErrorKind`].
+    pub async fn roles(&self) -> Result<Vec<Role>, RequestError> {
+        let room_ids = parlour_protocol::Set::new(vec![self.room_id])?;
+        self.client.request(RoleList { room_ids }).await.map(|roles| roles.items)
     }
 
     /// Makes an invite that lives a week and takes any number of people; it replaces one's earlier one.

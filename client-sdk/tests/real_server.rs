@@ -5,7 +5,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use parlour_client::{
-    Client, ClientBuilder, ClientEvent, RoomEvent, RoomItem, auth,
+    Client, ClientBuilder, ClientEvent, RoomEvent, RoomEvents, RoomItem, auth,
     protocol::{RoomId, codec::Codec, object::Message},
     test_util::ServerProcess,
 };
@@ -51,11 +51,16 @@ async fn pair(real: &Real) -> (Client, Client, RoomId) {
     (ada, bob, room_id)
 }
 
-/// Collects the texts that appear in a room until all wanted have come, and checks that none comes twice.
-async fn collect(client: &Client, room_id: RoomId, wanted: usize) -> Vec<Message> {
+/// Subscribes a room; what is written from then on is among the events.
+async fn listen(client: &Client, room_id: RoomId) -> RoomEvents {
     let room = client.room(room_id);
-    let mut events = room.events();
+    let events = room.events();
     room.subscribe().history(0).await.unwrap();
+    events
+}
+
+/// Collects the texts that appear in a room until all wanted have come, and checks that none comes twice.
+async fn collect(mut events: RoomEvents, wanted: usize) -> Vec<Message> {
     let mut seen = HashSet::new();
     let mut messages = Vec::new();
     while messages.len() < wanted {
@@ -76,7 +81,7 @@ async fn collect(client: &Client, room_id: RoomId, wanted: usize) -> Vec<Message
 async fn two_people_chat() {
     let Some(real) = Real::start(&[]) else { return };
     let (ada, bob, room_id) = pair(&real).await;
-    let reader = tokio::spawn(async move { collect(&bob, room_id, 3).await });
+    let reader = tokio::spawn(collect(listen(&bob, room_id).await, 3));
     let room = ada.room(room_id);
     room.subscribe().await.unwrap();
     let first = room.send("hello <all>").await.unwrap();
@@ -100,7 +105,7 @@ async fn a_server_killed_in_mid_traffic_loses_doubles_and_reorders_nothing() {
     const MESSAGES: usize = 600;
     let Some(mut real) = Real::start(&["rates.standard.points=1000000", "rates.auth.points=1000"]) else { return };
     let (ada, bob, room_id) = pair(&real).await;
-    let reader = tokio::spawn(async move { collect(&bob, room_id, MESSAGES).await });
+    let reader = tokio::spawn(collect(listen(&bob, room_id).await, MESSAGES));
     let room = ada.room(room_id);
     room.subscribe().history(0).await.unwrap();
     let writer = tokio::spawn(async move {
@@ -156,6 +161,21 @@ async fn a_wrong_password_is_told() {
     auth::register(real.process.address(), "ada", "correct horse", None).await.unwrap();
     let error = Client::builder(real.process.address()).log_in("ada", "wrong horse").connect().await.unwrap_err();
     assert_eq!(error.kind(), parlour_client::ConnectErrorKind::Unauthenticated);
+}
+
+#[tokio::test]
+async fn an_https_address_without_tls_behind_it_cannot_be_reached() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("https://{}", listener.local_addr().unwrap());
+    let refusing = tokio::spawn(async move {
+        loop {
+            drop(listener.accept().await);
+        }
+    });
+    let builder = Client::builder(address).token("token").connect_deadline(Duration::from_secs(2));
+    let error = builder.connect().await.unwrap_err();
+    assert_eq!(error.kind(), parlour_client::ConnectErrorKind::DeadlinePassed);
+    refusing.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -109,7 +109,8 @@ impl Names {
         let name = message.user_id.and_then(|id| self.names.get(&id).map(String::as_str)).or(app).unwrap_or("somebody");
         let reply = if message.reply_row_key.is_some() { "↳ " } else { "" };
         let edited = if message.is_edited { " (edited)" } else { "" };
-        let reactions: String = message.reactions.iter().map(|held| format!(" [{} {}]", held.emoji, held.count)).collect();
+        let reactions: String =
+            message.reactions.iter().map(|held| format!(" [{} {}]", held.emoji, held.count)).collect();
         format!("{time} {name}: {reply}{text}{edited}{reactions}")
     }
 }

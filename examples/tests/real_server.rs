@@ -111,7 +111,8 @@ async fn echo_bot_answers() {
     let asked = scene.room.send("!echo one & two").await.unwrap();
     let answer = next_message(&mut events, "one &amp; two").await;
     // The first is the question itself.
-    let answer = if answer.row_key == asked.row_key { next_message(&mut events, "one &amp; two").await } else { answer };
+    let answer =
+        if answer.row_key == asked.row_key { next_message(&mut events, "one &amp; two").await } else { answer };
     assert_eq!((answer.message.as_str(), answer.reply_row_key), ("one &amp; two", Some(asked.row_key)));
 
     bot.child.kill().await.unwrap();

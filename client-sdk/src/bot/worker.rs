@@ -36,7 +36,7 @@ struct Work {
     bot: Arc<Bot>,
     room: Room,
     progress: Progress,
-    last: Option<RowKey>,
+    last: RowKey,
     queue: mpsc::Receiver<Option<Arc<Message>>>,
     missed: Arc<AtomicBool>,
 }
@@ -46,7 +46,7 @@ impl Worker {
         bot: Arc<Bot>,
         room: Room,
         progress: Progress,
-        last: Option<RowKey>,
+        last: RowKey,
     ) -> (Self, impl Future<Output = ()> + Send) {
         let (sender, queue) = mpsc::channel(QUEUE);
         let missed = Arc::new(AtomicBool::new(false));
@@ -104,13 +104,8 @@ impl Work {
         }
     }
 
-    /// Subscribes after noting where the room stands, so that nothing falls in between.
+    /// Subscribes, then reads what came before that.
     async fn enter(&mut self) -> Result<(), RequestError> {
-        if self.last.is_none() {
-            let newest = self.room.history().limit(1).await?;
-            // The largest key is older than every message.
-            self.last = newest.items.first().map(|message| message.row_key).or(Some(RowKey::from_tick(0)));
-        }
         self.room.subscribe().history(0).keep(100).deadline(SUBSCRIBE).await?;
         self.catch_up().await
     }
@@ -121,7 +116,7 @@ impl Work {
             return Ok(());
         }
         let page = self.room.history().limit(self.bot.backlog).await?;
-        let is_news = |message: &Message| self.last.is_none_or(|last| message.row_key < last);
+        let is_news = |message: &Message| message.row_key < self.last;
         let news: Vec<_> = page.items.into_iter().filter(is_news).collect();
         for message in news.into_iter().rev() {
             self.take(Arc::new(message)).await;
@@ -131,7 +126,7 @@ impl Work {
 
     async fn take(&mut self, message: Arc<Message>) {
         // A smaller key is a newer message.
-        if self.last.is_some_and(|last| message.row_key >= last) {
+        if message.row_key >= self.last {
             return;
         }
         let chosen = self.bot.choose(&self.room, &message);
@@ -144,7 +139,7 @@ impl Work {
                 Err(_) => tracing::error!(room.id = %self.room.id(), "a handler panicked"),
             }
         }
-        self.last = Some(message.row_key);
+        self.last = message.row_key;
         self.progress.set(self.room.id(), message.row_key);
         if is_handled {
             self.progress.flush().await;

@@ -52,6 +52,11 @@ impl RoomModel {
         }
     }
 
+    /// The time of the latest message, in milliseconds since the Unix epoch.
+    pub fn latest_millis(&self) -> i64 {
+        self.tick / 1_000_000
+    }
+
     /// The log's end.
     pub fn head(&self) -> u64 {
         self.head

@@ -203,11 +203,12 @@ impl World {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.user = Some(user);
         }
+        let latest = self.rooms.values().map(RoomModel::latest_millis).max().unwrap_or(0);
         Ok(json!(HelloReply {
             connection_id: ConnectionId::new(),
             session_id: SessionId::new(),
             user: person(user),
-            server: ServerInfo { version: "0.0.0".into(), time: Timestamp::from_millis(self.clock) },
+            server: ServerInfo { version: "0.0.0".into(), time: Timestamp::from_millis(self.clock.max(latest)) },
             heartbeat_ms: self.heartbeat_ms,
             limits: self.limits.clone(),
         }))

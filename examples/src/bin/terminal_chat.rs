@@ -3,7 +3,10 @@
 //! cargo run --bin terminal_chat -- --name ada --password "correct horse" --register --create Tea
 
 use clap::Parser;
-use parlour_client::{Client, ConnectionState, Room, RoomEvent, RoomItem, protocol::{RoomId, RowKey, operation::RoomGet}};
+use parlour_client::{
+    Client, ConnectionState, Room, RoomEvent, RoomItem,
+    protocol::{RoomId, RowKey, operation::RoomGet},
+};
 use parlour_examples::{
     Account, join,
     screen::{Names, Screen, show},
