@@ -191,14 +191,14 @@ impl Hub {
                 return false;
             }
             let codec = member.connection.codec();
-            let mut page = Page::new(codec, position);
-            state.tail.fill(&mut page, codec);
-            let done = page.seq() == head;
-            let frame = page.finish(room_id, seat.sub, page.seq(), done);
+            let page = state.tail.page(codec, position);
+            let seq = page.seq();
+            let done = seq == head;
+            let frame = page.finish(room_id, seat.sub, seq, done);
             sent += frame.len();
             member.connection.send(Lane::Control, &frame);
             self.metrics.pages.inc();
-            member.feed = Feed::CatchingUp { position: page.seq() };
+            member.feed = Feed::CatchingUp { position: seq };
             if done {
                 return self.go_live(state, seat, head);
             }
@@ -249,7 +249,7 @@ impl Hub {
             return Next::Access;
         }
         let codec = member.connection.codec();
-        let mut page = Page::new(codec, position);
+        let mut page = Page::new(codec, position, 0);
         while let Some(entry) = folded.entries.front() {
             let frame = frames::durable(codec, room_id, entry.seq, &entry.event);
             if !page.push(entry.seq, codec::payload(&frame)) {

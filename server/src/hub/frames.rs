@@ -36,19 +36,25 @@ pub(super) fn durable(codec: Codec, room_id: RoomId, seq: u64, event: &DurableEv
     codec::encode(codec, &DurableFrame { room_id, seq, event })
 }
 
-/// A `room.catchUp` frame in the making.
+/// Room before the entries for what precedes them, which is known only at the end.
+const HEADROOM: usize = 192;
+
+/// A `room.catchUp` frame in the making. Entries are copied once, to where they stay.
 #[derive(Debug)]
 pub(super) struct Page {
     codec: Codec,
-    entries: Vec<u8>,
+    /// The headroom, then the entries.
+    buffer: Vec<u8>,
     count: usize,
     seq: u64,
 }
 
 impl Page {
-    /// A page that begins after a position.
-    pub(super) fn new(codec: Codec, after: u64) -> Self {
-        Self { codec, entries: Vec::new(), count: 0, seq: after }
+    /// A page that begins after a position, for about `len` bytes of entries.
+    pub(super) fn new(codec: Codec, after: u64, len: usize) -> Self {
+        let mut buffer = Vec::with_capacity(HEADROOM + len.min(PAGE_BYTES) + CATCH_UP_PAGE + 64);
+        buffer.resize(HEADROOM, 0);
+        Self { codec, buffer, count: 0, seq: after }
     }
 
     /// The position after what the page holds.
@@ -56,99 +62,91 @@ impl Page {
         self.seq
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     /// Adds a finished frame's payload; false when the page is full. The first entry always fits.
     pub(super) fn push(&mut self, seq: u64, payload: &[u8]) -> bool {
-        if self.count == CATCH_UP_PAGE || (self.count > 0 && self.entries.len() + payload.len() > PAGE_BYTES) {
+        let held = self.buffer.len() - HEADROOM;
+        if self.count == CATCH_UP_PAGE || (self.count > 0 && held + payload.len() > PAGE_BYTES) {
             return false;
         }
         if self.codec == Codec::Json && self.count > 0 {
-            self.entries.push(b',');
+            self.buffer.push(b',');
         }
-        self.entries.extend_from_slice(payload);
+        self.buffer.extend_from_slice(payload);
         self.count += 1;
         self.seq = seq;
         true
     }
 
     /// The finished frame; `seq` is the position after it.
-    pub(super) fn finish(&self, room_id: RoomId, sub: u32, seq: u64, done: bool) -> Bytes {
-        let written = codec::message_with(codec::data_kind(self.codec), |buffer| {
-            buffer.reserve(self.entries.len() + 200);
-            match self.codec {
-                Codec::Json => {
-                    self.write_json(buffer, room_id, sub, seq, done);
-                    Ok(())
-                }
-                Codec::MessagePack => self.write_msgpack(buffer, room_id, sub, seq, done),
+    pub(super) fn finish(mut self, room_id: RoomId, sub: u32, seq: u64, done: bool) -> Bytes {
+        let mut before = Vec::with_capacity(HEADROOM);
+        match self.codec {
+            Codec::Json => self.write_json(&mut before, room_id, sub, seq, done),
+            Codec::MessagePack => {
+                self.write_msgpack(&mut before, room_id, sub, seq, done).expect("a write to memory succeeds");
             }
-        });
-        written.expect("a write to memory succeeds")
+        }
+        let payload = before.len() + self.buffer.len() - HEADROOM;
+        let (header, header_len) = codec::data_header(codec::data_kind(self.codec), payload);
+        let start = HEADROOM - before.len() - header_len;
+        self.buffer[start..start + header_len].copy_from_slice(&header[..header_len]);
+        self.buffer[start + header_len..HEADROOM].copy_from_slice(&before);
+        Bytes::from(self.buffer).slice(start..)
     }
 
-    fn write_json(&self, buffer: &mut Vec<u8>, room_id: RoomId, sub: u32, seq: u64, done: bool) {
-        let mut parts = Vec::with_capacity(3);
+    /// Writes what precedes the entries to `before`, and what follows them behind them.
+    fn write_json(&mut self, before: &mut Vec<u8>, room_id: RoomId, sub: u32, seq: u64, done: bool) {
+        let start = format!("{{\"event\":\"room.catchUp\",\"roomId\":\"{room_id}\",\"sub\":{sub},\"data\":{{");
+        before.extend_from_slice(start.as_bytes());
+        let mut comma = "";
         if self.count > 0 {
-            parts.push(None);
+            before.extend_from_slice(b"\"entries\":[");
+            self.buffer.push(b']');
+            comma = ",";
         }
+        let mut after = String::new();
         if seq > 0 {
-            parts.push(Some(format!("\"seq\":{seq}")));
+            after = format!("{comma}\"seq\":{seq}");
+            comma = ",";
         }
         if done {
-            parts.push(Some("\"done\":true".to_owned()));
+            after.push_str(comma);
+            after.push_str("\"done\":true");
         }
-        let head = format!("{{\"event\":\"room.catchUp\",\"roomId\":\"{room_id}\",\"sub\":{sub},\"data\":{{");
-        buffer.extend_from_slice(head.as_bytes());
-        for (n, part) in parts.iter().enumerate() {
-            if n > 0 {
-                buffer.push(b',');
-            }
-            match part {
-                Some(text) => buffer.extend_from_slice(text.as_bytes()),
-                None => {
-                    buffer.extend_from_slice(b"\"entries\":[");
-                    buffer.extend_from_slice(&self.entries);
-                    buffer.push(b']');
-                }
-            }
-        }
-        buffer.extend_from_slice(b"}}");
+        self.buffer.extend_from_slice(after.as_bytes());
+        self.buffer.extend_from_slice(b"}}");
     }
 
     fn write_msgpack(
-        &self,
-        buffer: &mut Vec<u8>,
+        &mut self,
+        before: &mut Vec<u8>,
         room_id: RoomId,
         sub: u32,
         seq: u64,
         done: bool,
     ) -> Result<(), rmp::encode::ValueWriteError> {
         use rmp::encode::{write_array_len, write_bool, write_map_len, write_str, write_uint};
-        write_map_len(buffer, 4)?;
-        write_str(buffer, "event")?;
-        write_str(buffer, "room.catchUp")?;
-        write_str(buffer, "roomId")?;
-        write_str(buffer, &room_id.to_string())?;
-        write_str(buffer, "sub")?;
-        write_uint(buffer, sub.into())?;
-        write_str(buffer, "data")?;
+        write_map_len(before, 4)?;
+        write_str(before, "event")?;
+        write_str(before, "room.catchUp")?;
+        write_str(before, "roomId")?;
+        write_str(before, &room_id.to_string())?;
+        write_str(before, "sub")?;
+        write_uint(before, sub.into())?;
+        write_str(before, "data")?;
         let fields = u32::from(self.count > 0) + u32::from(seq > 0) + u32::from(done);
-        write_map_len(buffer, fields)?;
+        write_map_len(before, fields)?;
         if self.count > 0 {
-            write_str(buffer, "entries")?;
-            write_array_len(buffer, u32::try_from(self.count).expect("a page has at most 100 entries"))?;
-            buffer.extend_from_slice(&self.entries);
+            write_str(before, "entries")?;
+            write_array_len(before, u32::try_from(self.count).expect("a page has at most 100 entries"))?;
         }
         if seq > 0 {
-            write_str(buffer, "seq")?;
-            write_uint(buffer, seq)?;
+            write_str(&mut self.buffer, "seq")?;
+            write_uint(&mut self.buffer, seq)?;
         }
         if done {
-            write_str(buffer, "done")?;
-            write_bool(buffer, true).map_err(rmp::encode::ValueWriteError::InvalidMarkerWrite)?;
+            write_str(&mut self.buffer, "done")?;
+            write_bool(&mut self.buffer, true).map_err(rmp::encode::ValueWriteError::InvalidMarkerWrite)?;
         }
         Ok(())
     }
@@ -174,7 +172,7 @@ mod tests {
         let room_id = RoomId::new();
         for codec in [Codec::Json, Codec::MessagePack] {
             for (count, seq, done) in [(0, 0, true), (0, 7, true), (1, 1, false), (3, 3, true)] {
-                let mut page = Page::new(codec, 0);
+                let mut page = Page::new(codec, 0, 0);
                 let mut entries = Vec::new();
                 for seq in 1..=count {
                     let event = event();
@@ -198,10 +196,10 @@ mod tests {
 
     #[test]
     fn a_page_is_cut_by_count_and_by_bytes() {
-        let mut page = Page::new(Codec::Json, 0);
+        let mut page = Page::new(Codec::Json, 0, 0);
         assert!((1..=CATCH_UP_PAGE as u64).all(|seq| page.push(seq, b"{}")));
         assert!(!page.push(101, b"{}"));
-        let mut page = Page::new(Codec::Json, 0);
+        let mut page = Page::new(Codec::Json, 0, 0);
         assert!(page.push(1, &vec![b' '; 300_000]), "the first entry always fits");
         assert!(!page.push(2, b"{}"));
         assert_eq!(page.seq(), 1);

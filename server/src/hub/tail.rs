@@ -9,9 +9,9 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use parlour_protocol::{ConnectionId, DurableEvent, MessageType, RoomId, codec::Codec};
+use parlour_protocol::{ConnectionId, DurableEvent, MessageType, RoomId, codec::Codec, limits::CATCH_UP_PAGE};
 
-use super::frames;
+use super::frames::{self, Page};
 use crate::{store::LogEntry, ws::connection::Connection};
 
 /// Most entries of a tail.
@@ -191,13 +191,16 @@ impl HotTail {
         joined.freeze()
     }
 
-    /// Fills a catch-up page with entries after its position.
-    pub(super) fn fill(&self, page: &mut frames::Page, codec: Codec) {
-        for entry in self.after(page.seq()) {
+    /// A catch-up page of the entries after a position.
+    pub(super) fn page(&self, codec: Codec, position: u64) -> Page {
+        let len = self.after(position).take(CATCH_UP_PAGE).map(|entry| entry.frame(codec, self.room_id).len()).sum();
+        let mut page = Page::new(codec, position, len);
+        for entry in self.after(position) {
             if !page.push(entry.seq, crate::ws::codec::payload(entry.frame(codec, self.room_id))) {
-                return;
+                break;
             }
         }
+        page
     }
 }
 

@@ -330,6 +330,11 @@ pub(crate) fn encode<T: Serialize + ?Sized>(codec: Codec, frame: &T) -> Bytes {
     }
 }
 
+/// The header of a data frame whose payload is `len` bytes long, and the header's own length.
+pub(crate) fn data_header(kind: DataKind, len: usize) -> ([u8; MAX_HEADER], usize) {
+    header(kind.opcode(), len)
+}
+
 /// The payload of a frame made here.
 pub(crate) fn payload(frame: &[u8]) -> &[u8] {
     let header = match frame.get(1) {
