@@ -226,3 +226,6 @@ impl Accounts {
         now.plus_millis(i64::try_from(self.session_lifetime.as_millis()).unwrap_or(i64::MAX))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use crate::directory::account_changes::{self, AccountChange};
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl Accounts {
-    fn take_in(&self, change: &AccountChange) {
+    pub(super) fn take_in(&self, change: &AccountChange) {
         match change {
             AccountChange { user_id, ended: true, .. } => self.announce_user_ended(*user_id),
             AccountChange { session_id: Some(session_id), .. } => self.announce_ended(&[*session_id]),

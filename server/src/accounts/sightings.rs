@@ -56,7 +56,7 @@ impl Accounts {
         self.sightings.see(principal.session_id, client, address, Timestamp::now());
     }
 
-    async fn write_sightings(&self) {
+    pub(super) async fn write_sightings(&self) {
         let sightings = self.sightings.take();
         if sightings.is_empty() {
             return;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{Path, State},
+    extract::State,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{
     error::HttpError,
-    extract::{Authenticated, COOKIE, Client, Json},
+    extract::{Authenticated, COOKIE, Client, Json, Segment},
 };
 use crate::{accounts::LoggedIn, app::AppState};
 
@@ -87,7 +87,7 @@ pub(super) async fn sessions(State(state): Shared, by: Authenticated) -> Result<
 pub(super) async fn end_session(
     State(state): Shared,
     by: Authenticated,
-    Path(session_id): Path<String>,
+    Segment(session_id): Segment,
 ) -> Result<StatusCode, HttpError> {
     let session_id: SessionId =
         session_id.parse().map_err(|error| ProtocolError::bad_request(format!("the session id {error}")))?;

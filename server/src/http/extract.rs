@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
-    extract::{FromRequest, FromRequestParts, Request},
+    extract::{FromRequest, FromRequestParts, Path, Request},
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -93,6 +93,21 @@ async fn authenticate(state: &AppState, token: &str, address: IpAddr) -> Result<
         state.rates.standard.charge(Payer::address(address), 1, Timestamp::now())?;
     }
     outcome
+}
+
+/// The variable segment of a path.
+#[derive(Debug)]
+pub(super) struct Segment(pub(super) String);
+
+impl FromRequestParts<Arc<AppState>> for Segment {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, HttpError> {
+        let segment = Path::<String>::from_request_parts(parts, state).await;
+        segment
+            .map(|Path(segment)| Self(segment))
+            .map_err(|_| ProtocolError::bad_request("the path is not UTF-8").into())
+    }
 }
 
 /// A body of JSON text, within the limit.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{Path, State},
+    extract::State,
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
@@ -11,7 +11,7 @@ use parlour_protocol::{Command, ErrorCode, ProtocolError, codec::Codec};
 
 use super::{
     error::HttpError,
-    extract::{Authenticated, JsonText},
+    extract::{Authenticated, JsonText, Segment},
 };
 use crate::{app::AppState, dispatch::dispatch};
 
@@ -22,7 +22,7 @@ const SOCKET_ONLY: &[&str] =
 /// Runs one command.
 pub(super) async fn call(
     State(state): State<Arc<AppState>>,
-    Path(op): Path<String>,
+    Segment(op): Segment,
     by: Authenticated,
     body: JsonText,
 ) -> Result<Response, HttpError> {

@@ -37,6 +37,9 @@ fn expect_complaint(output: &Output, code: i32, complaint: &str) {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
+/// A running server notices within a second; a busy machine may take longer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// A running server. Killed when dropped.
 struct Server {
     child: Child,
@@ -162,7 +165,7 @@ fn accounts_are_acted_on_beside_the_running_server() {
     assert!(run(folder.path(), &["user", "disable", "ada"]).status.success());
     let begin = Instant::now();
     while server.accepts(&token) {
-        assert!(begin.elapsed() < Duration::from_secs(2), "the server did not notice");
+        assert!(begin.elapsed() < PATIENCE, "the server did not notice");
     }
     assert_eq!(server.account("login", "Ada", "correct horse battery").0, 401);
     assert!(run(folder.path(), &["user", "enable", "ada"]).status.success());
@@ -173,7 +176,7 @@ fn accounts_are_acted_on_beside_the_running_server() {
     assert!(run(folder.path(), &["user", "delete", "ada"]).status.success());
     let begin = Instant::now();
     while server.accepts(&token) {
-        assert!(begin.elapsed() < Duration::from_secs(2), "the server did not notice");
+        assert!(begin.elapsed() < PATIENCE, "the server did not notice");
     }
 }
 

@@ -93,5 +93,6 @@ async fn unknown_and_socket_only_operations_are_unsupported_over_http() {
     for op in ["no.such", "session.hello", "session.ping", "session.refresh", "room.subscribe", "room.unsubscribe"] {
         server.post_as(&token, &format!("/v1/rpc/{op}"), json!({})).await.refused(400, "unsupported");
     }
+    server.post_as(&token, "/v1/rpc/%FF", json!({})).await.refused(400, "bad_request");
     server.stop().await;
 }
