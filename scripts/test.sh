@@ -37,8 +37,8 @@ if ! scripts/install.sh nextest; then
   rust_tests=(cargo test --workspace --all-features --locked --no-fail-fast --lib --bins --tests --examples)
 fi
 
-# A missing service is a failure here; a plain `cargo test` skips its suites.
-export PARLOUR_TEST_REQUIRE_POSTGRES=1
+# What is missing is a failure here; a plain `cargo test` skips its suites.
+export PARLOUR_TEST_REQUIRE_POSTGRES=1 PARLOUR_TEST_REQUIRE_SERVER=1
 
 scripts/web.sh
 step "build" cargo build --workspace --all-features --bins --examples --locked
