@@ -104,8 +104,11 @@ impl Work {
         }
     }
 
-    /// Subscribes, then reads what came before that.
+    /// Subscribes, then reads what came before that. The beginning is remembered first, so that a crash
+    /// before the first answer loses nothing.
     async fn enter(&mut self) -> Result<(), RequestError> {
+        self.progress.set(self.room.id(), self.last);
+        self.progress.flush().await;
         self.room.subscribe().history(0).keep(100).deadline(SUBSCRIBE).await?;
         self.catch_up().await
     }
