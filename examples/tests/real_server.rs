@@ -2,6 +2,8 @@
 //! workspace, or named by `PARLOUR_BIN`. Without one the tests say so and pass, unless
 //! `PARLOUR_TEST_REQUIRE_SERVER` is set.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use std::{path::Path, process::Stdio, time::Duration};
 
 use parlour_client::{

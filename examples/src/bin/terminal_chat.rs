@@ -126,7 +126,9 @@ async fn act(line: &str, room: &Room, names: &Names, screen: &mut Screen) -> any
         }
         "/reply" => drop(room.send(rest).reply_to(last(false)?).queue().await?),
         "/edit" => drop(room.edit(last(true)?, rest).await?),
-        "/delete" => drop(room.delete(last(true)?).await?),
+        "/delete" => {
+            room.delete(last(true)?).await?;
+        }
         "/react" => drop(room.react(last(false)?, rest).await?),
         "/members" => screen.print(&names.list()),
         "/invite" => screen.print(&format!("invite: {}", room.create_invite().await?.url)),
