@@ -34,6 +34,10 @@ impl Bus for Counter {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
+    fn sent(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     fn listen(&self) -> broadcast::Receiver<BusEvent> {
         broadcast::Sender::new(1).subscribe()
     }

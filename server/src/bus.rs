@@ -56,6 +56,9 @@ pub trait Bus: Send + Sync + std::fmt::Debug {
     /// Tells everybody. Never waits and never fails: a listener that is too slow learns that it lagged.
     fn publish(&self, event: BusEvent);
 
+    /// How many events its listeners were sent so far; each is counted before it is sent.
+    fn sent(&self) -> u64;
+
     /// Listens from now on. A listener that lags by more than the bus holds gets
     /// [`broadcast::error::RecvError::Lagged`] and repairs from the store.
     fn listen(&self) -> broadcast::Receiver<BusEvent>;

@@ -20,7 +20,10 @@ use std::{
     future::Future,
     net::IpAddr,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -154,6 +157,9 @@ pub(crate) struct Hub {
     store_reads: Semaphore,
     tail_bytes: TailBytes,
     sweep_now: Notify,
+    /// How many of the bus's events have been applied to their rooms, and the news that it has grown.
+    applied: AtomicU64,
+    has_applied: Notify,
     /// Sockets and catch-ups; drained at shutdown.
     tasks: TaskTracker,
     shutdown: CancellationToken,
@@ -190,6 +196,8 @@ impl Hub {
             store_reads: Semaphore::new(STORE_READS),
             tail_bytes: TailBytes::default(),
             sweep_now: Notify::new(),
+            applied: AtomicU64::new(0),
+            has_applied: Notify::new(),
             tasks: TaskTracker::new(),
             shutdown,
         })
@@ -198,6 +206,7 @@ impl Hub {
     /// Begins to deliver: everything published on the bus from now on reaches its listeners.
     pub(crate) fn start(self: &Arc<Self>, tasks: &TaskTracker) {
         let receiver = self.bus.listen();
+        self.applied.store(self.bus.sent(), Ordering::Release);
         tasks.spawn(deliver::run(Arc::clone(self), receiver));
         tasks.spawn(sweep::run(Arc::clone(self)));
         tasks.spawn(Arc::clone(&self.heartbeat).run(self.shutdown.clone()));

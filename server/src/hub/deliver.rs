@@ -1,6 +1,10 @@
 //! The delivery task: takes all that the bus holds, applies it in order, then writes.
 
-use std::sync::Arc;
+use std::{
+    pin::pin,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use parlour_protocol::{RoomId, UserEvent, object::Empty};
 use tokio::{
@@ -17,6 +21,8 @@ use super::{
 };
 use crate::{bus::BusEvent, ws::connection::Connection};
 
+/// Longest wait for the delivery of what happened before a subscribe.
+const SETTLE_DEADLINE: Duration = Duration::from_secs(1);
 /// Bus events applied before what they caused is written.
 const TURN_EVENTS: usize = 1024;
 /// Deliveries a second in one turn's rooms above which a flush window holds.
@@ -77,10 +83,14 @@ impl Hub {
     fn turn(self: &Arc<Self>, first: BusEvent, bus: &mut broadcast::Receiver<BusEvent>) -> u64 {
         let mut turn = Turn::default();
         let mut touched: Vec<Arc<Room>> = Vec::new();
+        let mut applied = 1;
         self.apply(first, &mut touched, &mut turn);
         for _ in 1..TURN_EVENTS {
             match bus.try_recv() {
-                Ok(event) => self.apply(event, &mut touched, &mut turn),
+                Ok(event) => {
+                    applied += 1;
+                    self.apply(event, &mut touched, &mut turn);
+                }
                 Err(TryRecvError::Lagged(missed)) => self.lagged(missed),
                 Err(TryRecvError::Empty | TryRecvError::Closed) => break,
             }
@@ -88,6 +98,7 @@ impl Hub {
         for room in touched {
             room.lock().flush(&mut turn);
         }
+        self.count_applied(applied);
         self.metrics.turns.inc();
         let deliveries = turn.deliveries;
         self.finish_turn(turn);
@@ -158,10 +169,34 @@ impl Hub {
         }
     }
 
+    fn count_applied(&self, events: u64) {
+        self.applied.fetch_add(events, Ordering::AcqRel);
+        self.has_applied.notify_waiters();
+    }
+
+    /// Waits until what was published before now is applied: who has the answer to a command finds what it did.
+    pub(super) async fn settle(&self) {
+        let sent = self.bus.sent();
+        let all_applied = async {
+            loop {
+                let mut grown = pin!(self.has_applied.notified());
+                grown.as_mut().enable();
+                if self.applied.load(Ordering::Acquire) >= sent {
+                    return;
+                }
+                grown.await;
+            }
+        };
+        if time::timeout(SETTLE_DEADLINE, all_applied).await.is_err() {
+            tracing::warn!("delivery is late; what it has not applied yet comes as live events");
+        }
+    }
+
     /// The bus dropped events before this task took them: nobody knows which.
     fn lagged(&self, missed: u64) {
         tracing::warn!(missed, "delivery lags behind the bus; repairing from the store");
         self.metrics.bus_lag.inc_by(missed);
+        self.count_applied(missed);
         self.users.send_to_all(&UserEvent::UserBehind(Box::new(Empty {})));
         self.sweep_now.notify_one();
     }

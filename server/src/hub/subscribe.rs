@@ -1,7 +1,7 @@
 //! `room.subscribe` and `room.unsubscribe`.
 //!
-//! The listener is attached first, paused; then the head is read, then access is checked, then the reply
-//! goes out in order with events, and only then anything of the room.
+//! The listener is attached first, paused; then what was published before is waited for and the head is read,
+//! then access is checked, then the reply goes out in order with events, and only then anything of the room.
 
 use std::sync::Arc;
 
@@ -66,6 +66,7 @@ impl Hub {
             asks.push(Ask { room, seat, since: wanted.since.clone(), outcome: Outcome::Open });
             answers.push(pending(wanted.room_id));
         }
+        self.settle().await;
         self.load(&mut asks).await;
         for ask in &mut asks {
             if let Outcome::Open = ask.outcome {

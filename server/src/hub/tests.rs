@@ -177,6 +177,10 @@ impl Bus for FakeBus {
         self.0.bus.publish(event);
     }
 
+    fn sent(&self) -> u64 {
+        self.0.bus.sent()
+    }
+
     fn listen(&self) -> tokio::sync::broadcast::Receiver<BusEvent> {
         self.0.bus.listen()
     }

@@ -41,7 +41,7 @@ pub(crate) async fn get(
 /// Changes one's own settings in a room, or another's nickname.
 ///
 /// # Errors
-/// `forbidden`; `not_found` for no such member or category; `bad_request` without a field.
+/// `forbidden`; `not_found` for no such member or category.
 pub(crate) async fn update(
     state: &AppState,
     caller: &Caller,
@@ -53,9 +53,6 @@ pub(crate) async fn update(
         last_read_at: data.last_read_at.map(|marker| marker.min(Timestamp::now())),
         category_id: data.category_id,
     };
-    if data.nickname.is_keep() && patch == MembershipPatch::default() {
-        return Err(ProtocolError::bad_request("name at least one setting"));
-    }
     let nickname = match data.nickname {
         Patch::Set(nickname) if nickname.trim().is_empty() => Patch::Clear,
         nickname => nickname.map(|nickname| nickname.trim().to_owned()),

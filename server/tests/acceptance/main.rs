@@ -1,0 +1,34 @@
+//! Acceptance: the real binary, spoken to in raw JSON as the protocol describes it, without the crates of
+//! this workspace. A test's name says what a client can rely on; `bl_0NN_` keeps a public bug report of the
+//! field from happening here, `s_0NN_` is a scenario of the acceptance list.
+//!
+//! | module | what is held to |
+//! | --- | --- |
+//! | `accounts` | register, log in, refresh, passwords, sessions, the cookie |
+//! | `provider` | tokens of an identity provider |
+//! | `connection` | hello, frames, close codes, both encodings, limits of connections and rates |
+//! | `rooms` | rooms, their settings, leaving and deleting |
+//! | `invites` | making, using and losing invites |
+//! | `membership` | settings of a member, unread counts, categories, members |
+//! | `messages` | send, nonce, edit, delete, bodies |
+//! | `reading` | lists, cursors, around, get, threads |
+//! | `gate` | who may write when: read-only, slowmode |
+//! | `subscribe` | verdicts, catch-up, folding, echo, falling behind, losing access |
+//! | `worked` | the worked exchanges of the protocol's annex |
+//! | `durability` | a killed server comes back with everything it acknowledged |
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod accounts;
+mod connection;
+mod durability;
+mod gate;
+mod harness;
+mod invites;
+mod membership;
+mod messages;
+mod provider;
+mod reading;
+mod rooms;
+mod subscribe;
+mod worked;
