@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::harness::{Answer, Client, Server, nonce};
@@ -304,6 +304,34 @@ async fn bl_107_fragments_count_together() {
 async fn raw_client(server: &Server) -> (Client, tokio::net::TcpStream) {
     let user = server.user("Ada").await;
     Client::with_raw(server, &user).await
+}
+
+#[tokio::test]
+async fn bl_115_a_connection_that_answers_no_ping_is_closed() {
+    let server = Server::shared().await;
+    let (client, mut raw) = raw_client(&server).await;
+    let began = Instant::now();
+    // Read by hand, so that nothing answers the pings.
+    let (mut pings, mut code) = (0, 0);
+    while code == 0 {
+        let [head, length] = [raw.read_u8().await.unwrap(), raw.read_u8().await.unwrap()];
+        let length = match length {
+            126 => usize::from(raw.read_u16().await.unwrap()),
+            short => usize::from(short),
+        };
+        let mut payload = vec![0; length];
+        raw.read_exact(&mut payload).await.unwrap();
+        match head {
+            0x89 => pings += 1,
+            0x88 => code = u16::from_be_bytes([payload[0], payload[1]]),
+            _ => {}
+        }
+    }
+    assert_eq!(code, 4408);
+    assert!(pings >= 1);
+    let waited = began.elapsed();
+    assert!(waited > Duration::from_secs(30) && waited < Duration::from_secs(45), "{waited:?}");
+    drop(client);
 }
 
 #[tokio::test]
