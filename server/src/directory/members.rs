@@ -33,6 +33,10 @@ pub(super) struct MembershipRow {
     unread_count: i64,
 }
 
+/// A membership without its computed count.
+const OWN_COLUMNS: &str = "m.room_id, m.user_id, m.nickname, m.notification_type, m.last_read_at, \
+    m.last_message_at, m.timeout_until, m.is_hidden, m.category_id, m.created_at";
+
 /// A membership with its computed count: messages by others in a later millisecond than the marker, else than joining.
 /// Counting stops at the protocol's cap of 100.
 pub(super) const MEMBERSHIP_COLUMNS: &str = "m.room_id, m.user_id, m.nickname, m.notification_type, m.last_read_at, \
@@ -61,16 +65,31 @@ impl From<MembershipRow> for Membership {
     }
 }
 
-/// A member as the guards need them; none when the user is not in the room.
-pub(crate) async fn member(db: &Db, room_id: RoomId, user_id: UserId) -> Result<Option<MemberState>, StoreError> {
-    let sql = format!("select {MEMBERSHIP_COLUMNS} from member m where m.room_id = $1 and m.user_id = $2");
-    let row = db.read(AssertSqlSafe(sql)).bind(room_id).bind(user_id).optional::<MembershipRow>().await?;
-    let Some(row) = row else { return Ok(None) };
-    let mut membership = Membership::from(row);
-    membership.unread_count = 0;
-    let Some(user) = accounts::user(db, user_id).await? else { return Ok(None) };
-    let role_ids = roles_of(db, room_id, &[user_id]).await?.into_iter().next().map(|held| held.role_ids);
-    Ok(Some(MemberState::new(membership, user, role_ids.unwrap_or_default())))
+/// A member as the guards need them, in one query; none when the user is not in the room.
+///
+/// `has_roles` says whether the room has roles that a member could hold.
+pub(crate) async fn member(
+    db: &Db,
+    room_id: RoomId,
+    user_id: UserId,
+    has_roles: bool,
+) -> Result<Option<MemberState>, StoreError> {
+    let sql = format!(
+        "select {OWN_COLUMNS}, a.name, cast(0 as bigint) as unread_count from member m join account a on a.user_id = m.user_id \
+         where m.room_id = $1 and m.user_id = $2"
+    );
+    let row = db.read(AssertSqlSafe(sql)).bind(room_id).bind(user_id).optional::<NamedRow>().await?;
+    let Some(NamedRow { membership, name }) = row else { return Ok(None) };
+    let held = if has_roles { roles_of(db, room_id, &[user_id]).await? } else { Vec::new() };
+    let role_ids = held.into_iter().next().map(|held| held.role_ids).unwrap_or_default();
+    Ok(Some(MemberState::new(membership.into(), name, role_ids)))
+}
+
+#[derive(sqlx::FromRow)]
+struct NamedRow {
+    #[sqlx(flatten)]
+    membership: MembershipRow,
+    name: String,
 }
 
 /// A user's memberships of rooms; those that they are not in are left out.

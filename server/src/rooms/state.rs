@@ -13,7 +13,7 @@ use std::{
 
 use parlour_protocol::{
     DurableEvent, Permissions, ProtocolError, RoleId, RoomId, Timestamp, UserId,
-    object::{Membership, Role, Room, RoomType, User},
+    object::{Membership, Role, Room, RoomType},
 };
 
 use crate::{directory, error::store_error, store::db::Db};
@@ -69,21 +69,21 @@ impl RoomSettings {
 pub(crate) struct MemberState {
     /// The membership without counts.
     pub(crate) membership: Membership,
-    /// The account.
-    pub(crate) user: User,
+    /// The account's name.
+    user_name: String,
     pub(crate) role_ids: Vec<RoleId>,
     /// When the member was last told of their own moved marker, in milliseconds.
     marker_told_at: AtomicI64,
 }
 
 impl MemberState {
-    pub(crate) fn new(membership: Membership, user: User, role_ids: Vec<RoleId>) -> Self {
-        Self { membership, user, role_ids, marker_told_at: AtomicI64::new(0) }
+    pub(crate) fn new(membership: Membership, user_name: String, role_ids: Vec<RoleId>) -> Self {
+        Self { membership, user_name, role_ids, marker_told_at: AtomicI64::new(0) }
     }
 
     /// The name shown in the room.
     pub(crate) fn shown_name(&self) -> &str {
-        if self.membership.nickname.is_empty() { &self.user.name } else { &self.membership.nickname }
+        if self.membership.nickname.is_empty() { &self.user_name } else { &self.membership.nickname }
     }
 
     /// Whether the member is to be told of a marker moved at `now`: at most once a second.
@@ -199,7 +199,7 @@ impl RoomStates {
                     None => return Err(ProtocolError::no_access()),
                 },
             };
-            let member = directory::members::member(&self.db, room_id, user_id).await.map_err(store_error)?;
+            let member = directory::members::member(&self.db, room_id, user_id, !settings.roles.is_empty()).await.map_err(store_error)?;
             let member = Arc::new(member.ok_or_else(ProtocolError::no_access)?);
             let mut known = lock(&entry.known);
             if known.version != version {
