@@ -114,9 +114,9 @@ impl<'c> Query<'c> {
         self
     }
 
-    /// Whether placeholders without a value are an error; SQLite takes them as null.
-    pub(crate) fn needs_every_value(&self) -> bool {
-        matches!(self.target, Target::Postgres(..))
+    /// The same values for another text.
+    pub(crate) fn with_sql(self, sql: impl SqlSafeStr) -> Self {
+        Self { sql: sql.into_sql_str(), ..self }
     }
 
     fn add<'t, T>(&mut self, value: T)

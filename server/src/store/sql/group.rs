@@ -3,7 +3,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, LazyLock},
+    sync::Arc,
 };
 
 use parlour_protocol::{
@@ -17,7 +17,7 @@ use super::{
     facts::Known,
     read,
     row::{COLUMNS, MessageRow, Stored, list_to_json, shows_nonce, signed, to_json, unsigned},
-    statement::Rows,
+    statement::{Batch, Rows},
     writer::Queued,
 };
 use crate::store::{
@@ -468,58 +468,52 @@ enum Change {
     Deleted { key: (RoomId, RowKey), rev: u32, at: Timestamp },
 }
 
-static PLAIN_MESSAGES: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::new(
-        "room_id, tick, seq, user_id, nonce, body, mentions, reply_tick",
-        "insert into message (room_id, tick, seq, rev, body_rev, type, user_id, origin, nonce, body, mentions, \
+static PLAIN_MESSAGES: Rows = Rows {
+    names: "room_id, tick, seq, user_id, nonce, body, mentions, reply_tick",
+    statement: "insert into message (room_id, tick, seq, rev, body_rev, type, user_id, origin, nonce, body, mentions, \
          reply_tick, is_edited, is_forward, is_pinned) \
          select v.room_id, v.tick, v.seq, 1, 1, 'Message', v.user_id, 0, v.nonce, v.body, v.mentions, v.reply_tick, \
          false, false, false from v where v.room_id is not null",
-    )
-});
+};
 
-static MESSAGES: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::new(
-        "room_id, tick, seq, type, user_id, app_user, origin, nonce, body, files, mentions, reply_tick, link_preview, \
+static MESSAGES: Rows = Rows {
+    names: "room_id, tick, seq, type, user_id, app_user, origin, nonce, body, files, mentions, reply_tick, link_preview, \
          poll, is_forward",
-        "insert into message (room_id, tick, seq, rev, body_rev, type, user_id, app_user, origin, nonce, body, files, \
+    statement: "insert into message (room_id, tick, seq, rev, body_rev, type, user_id, app_user, origin, nonce, body, files, \
          mentions, reply_tick, link_preview, poll, is_edited, is_forward, is_pinned) \
          select v.room_id, v.tick, v.seq, 1, 1, v.type, v.user_id, v.app_user, v.origin, v.nonce, v.body, v.files, \
          v.mentions, v.reply_tick, v.link_preview, v.poll, false, v.is_forward, false from v \
          where v.room_id is not null",
-    )
-});
+};
 
-static LOG: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::new(
-        "room_id, seq, tick, payload, created_at",
-        "insert into room_log (room_id, seq, tick, payload, created_at) \
+static LOG: Rows = Rows {
+    names: "room_id, seq, tick, payload, created_at",
+    statement: "insert into room_log (room_id, seq, tick, payload, created_at) \
          select v.room_id, v.seq, v.tick, v.payload, v.created_at from v where v.room_id is not null",
-    )
-});
+};
 
-static HEADS: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::new(
-        "room_id, seq, tick, active_tick",
-        "update room_head set seq = v.seq, tick = v.tick, active_tick = v.active_tick from v \
+static HEADS: Rows = Rows {
+    names: "room_id, seq, tick, active_tick",
+    statement: "update room_head set seq = v.seq, tick = v.tick, active_tick = v.active_tick from v \
          where room_head.room_id = v.room_id",
-    )
-});
+};
 
-static CLOCKS: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::new(
-        "room_id, user_id, at",
-        "update member set last_message_at = v.at, \
+static CLOCKS: Rows = Rows {
+    names: "room_id, user_id, at",
+    statement: "update member set last_message_at = v.at, \
          last_read_at = case when member.last_read_at > v.at then member.last_read_at else v.at end from v \
          where member.room_id = v.room_id and member.user_id = v.user_id",
-    )
-});
+};
 
 impl Writes {
     async fn write(self, tx: &mut Tx, known: &Known) -> Result<(), DbError> {
         let (plain, other): (Vec<NewRow>, Vec<NewRow>) = self.messages.into_iter().partition(NewRow::is_plain);
-        PLAIN_MESSAGES
-            .run(tx, &plain, |query, row| {
+        for change in &self.changes {
+            change.write(tx).await?;
+        }
+        let mut batch = Batch::new(tx);
+        batch = batch
+            .add(&PLAIN_MESSAGES, &plain, |query, row| {
                 let message = row.map(|row| &*row.message);
                 query
                     .bind(message.map(|message| message.room_id))
@@ -532,8 +526,8 @@ impl Writes {
                     .bind(message.and_then(|message| message.reply_row_key))
             })
             .await?;
-        MESSAGES
-            .run(tx, &other, |query, row| {
+        batch = batch
+            .add(&MESSAGES, &other, |query, row| {
                 let message = row.map(|row| &*row.message);
                 query
                     .bind(message.map(|message| message.room_id))
@@ -553,22 +547,20 @@ impl Writes {
                     .bind(message.map(|message| message.is_forward))
             })
             .await?;
-        for change in &self.changes {
-            change.write(tx).await?;
-        }
-        LOG.run(tx, &self.log, |query, row| {
-            query
-                .bind(row.map(|row| row.room_id))
-                .bind(row.map(|row| row.seq))
-                .bind(row.and_then(|row| row.row_key))
-                .bind(row.and_then(|row| row.payload.as_ref()))
-                .bind(row.map(|row| row.at))
-        })
-        .await?;
+        batch = batch
+            .add(&LOG, &self.log, |query, row| {
+                query
+                    .bind(row.map(|row| row.room_id))
+                    .bind(row.map(|row| row.seq))
+                    .bind(row.and_then(|row| row.row_key))
+                    .bind(row.and_then(|row| row.payload.as_ref()))
+                    .bind(row.map(|row| row.at))
+            })
+            .await?;
         let heads: Vec<_> =
             self.heads.iter().filter_map(|room_id| known.rooms.get(room_id).map(|room| (*room_id, *room))).collect();
-        HEADS
-            .run(tx, &heads, |query, row| {
+        batch = batch
+            .add(&HEADS, &heads, |query, row| {
                 query
                     .bind(row.map(|(room_id, _)| *room_id))
                     .bind(row.map(|(_, room)| room.seq))
@@ -577,15 +569,15 @@ impl Writes {
             })
             .await?;
         let clocks: Vec<_> = self.clocks.into_iter().collect();
-        CLOCKS
-            .run(tx, &clocks, |query, row| {
+        batch = batch
+            .add(&CLOCKS, &clocks, |query, row| {
                 query
                     .bind(row.map(|((room_id, _), _)| *room_id))
                     .bind(row.map(|((_, user_id), _)| *user_id))
                     .bind(row.map(|(_, at)| *at))
             })
             .await?;
-        Ok(())
+        batch.run().await
     }
 }
 

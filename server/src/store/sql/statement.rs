@@ -1,59 +1,116 @@
 //! Statements that write many rows at once.
 
-use std::{fmt::Write, sync::LazyLock};
+use std::{
+    collections::HashMap,
+    fmt::Write,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
+
+use sqlx::AssertSqlSafe;
 
 use crate::store::db::{DbError, Query, Tx};
 
 /// Most rows of one statement.
 const MOST: usize = 64;
+/// Most texts that are kept.
+const TEXTS: usize = 512;
 
 /// A statement over `values`, for up to 1, 2, 4 … [`MOST`] rows: few texts, so that each stays prepared. Rows that
 /// are not needed are null, which the statement leaves out.
 pub(super) struct Rows {
-    texts: LazyLock<Vec<String>, Box<dyn Fn() -> Vec<String> + Send + Sync>>,
+    /// The names of the values, which are called `v`. The first one of a row that is there is never null.
+    pub(super) names: &'static str,
+    /// What is done with them.
+    pub(super) statement: &'static str,
 }
 
-impl Rows {
-    /// `names` of the values' columns, and what is done with the rows, which are called `v`. The first column of a
-    /// row that is there is never null.
-    pub(super) fn new(names: &'static str, statement: &'static str) -> Self {
-        let columns = names.split(',').count();
-        let texts = move || (0..=MOST.ilog2()).map(|power| text(names, columns, 1 << power, statement)).collect();
-        Self { texts: LazyLock::new(Box::new(texts)) }
+/// Statements of one transaction. SQLite takes them all in one text, which saves the way to its thread and back for
+/// each; Postgres takes one at a time.
+pub(super) enum Batch<'t> {
+    Together { query: Query<'t>, parts: Vec<Part> },
+    Apart(&'t mut Tx),
+}
+
+/// A statement and the number of its rows, as a power of two.
+type Part = (&'static Rows, u32);
+
+impl<'t> Batch<'t> {
+    pub(super) fn new(tx: &'t mut Tx) -> Self {
+        match tx {
+            Tx::Sqlite(_) => Self::Together { query: tx.query(""), parts: Vec::new() },
+            Tx::Postgres(_) => Self::Apart(tx),
+        }
     }
 
-    /// Runs the statement over rows; `bind` binds the values of one, or as many nulls.
-    pub(super) async fn run<T>(
-        &'static self,
-        tx: &mut Tx,
-        rows: &[T],
+    /// Adds a statement over rows; `bind` binds the values of one, or as many nulls.
+    pub(super) async fn add<T>(
+        mut self,
+        rows: &'static Rows,
+        values: &[T],
         bind: impl for<'q> Fn(Query<'q>, Option<&T>) -> Query<'q>,
-    ) -> Result<u64, DbError> {
-        let mut changed = 0;
-        for chunk in rows.chunks(MOST) {
-            let size = chunk.len().next_power_of_two();
-            let text: &'static str = &self.texts[size.ilog2() as usize];
-            let mut query = chunk.iter().fold(tx.query(text), |query, row| bind(query, Some(row)));
-            if query.needs_every_value() {
-                query = (chunk.len()..size).fold(query, |query, _| bind(query, None));
-            }
-            changed += query.execute().await?;
+    ) -> Result<Self, DbError> {
+        for chunk in values.chunks(MOST) {
+            let power = chunk.len().next_power_of_two().ilog2();
+            let padded = chunk.iter().map(Some).chain(std::iter::repeat(None)).take(1 << power);
+            self = match self {
+                Self::Together { query, mut parts } => {
+                    parts.push((rows, power));
+                    Self::Together { query: padded.fold(query, &bind), parts }
+                }
+                Self::Apart(tx) => {
+                    padded.fold(tx.query(AssertSqlSafe(text(&[(rows, power)]))), &bind).execute().await?;
+                    Self::Apart(tx)
+                }
+            };
         }
-        Ok(changed)
+        Ok(self)
+    }
+
+    /// Runs what was added.
+    pub(super) async fn run(self) -> Result<(), DbError> {
+        match self {
+            Self::Together { query, parts } if !parts.is_empty() => {
+                query.with_sql(AssertSqlSafe(text(&parts))).execute().await?;
+            }
+            Self::Together { .. } | Self::Apart(_) => {}
+        }
+        Ok(())
     }
 }
 
-fn text(names: &str, columns: usize, rows: usize, statement: &str) -> String {
-    let mut text = format!("with v ({names}) as (values ");
-    for row in 0..rows {
-        for column in 0..columns {
-            let before = match (row, column) {
-                (0, 0) => "(",
-                (_, 0) => "),(",
-                _ => ",",
-            };
-            write!(text, "{before}${}", row * columns + column + 1).expect("writing to a string cannot fail");
-        }
+/// The text of statements; their placeholders are numbered through.
+fn text(parts: &[Part]) -> Arc<str> {
+    type Texts = Mutex<HashMap<Vec<(usize, u32)>, Arc<str>>>;
+    static KNOWN: LazyLock<Texts> = LazyLock::new(Mutex::default);
+    let key: Vec<(usize, u32)> = parts.iter().map(|(rows, power)| (std::ptr::from_ref(*rows).addr(), *power)).collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = known.get(&key) {
+        return Arc::clone(text);
     }
-    text + ")) " + statement
+    if known.len() >= TEXTS {
+        known.clear();
+    }
+    let mut text = String::new();
+    let mut placeholder = 0;
+    for (rows, power) in parts {
+        let columns = rows.names.split(',').count();
+        let separator = if text.is_empty() { "" } else { "; " };
+        write!(text, "{separator}with v ({}) as (values ", rows.names).expect("writing to a string cannot fail");
+        for row in 0..1 << power {
+            for column in 0..columns {
+                placeholder += 1;
+                let before = match (row, column) {
+                    (0, 0) => "(",
+                    (_, 0) => "),(",
+                    _ => ",",
+                };
+                write!(text, "{before}${placeholder}").expect("writing to a string cannot fail");
+            }
+        }
+        text.push_str(")) ");
+        text.push_str(rows.statement);
+    }
+    let text: Arc<str> = text.into();
+    known.insert(key, Arc::clone(&text));
+    text
 }
