@@ -58,7 +58,7 @@ impl<'t> Batch<'t> {
                     Self::Together { query: padded.fold(query, &bind), parts }
                 }
                 Self::Apart(tx) => {
-                    padded.fold(tx.query(AssertSqlSafe(text(&[(rows, power)]))), &bind).execute().await?;
+                    padded.fold(tx.query(AssertSqlSafe(text(&[(rows, power)], Placeholders::Numbered))), &bind).execute().await?;
                     Self::Apart(tx)
                 }
             };
@@ -70,7 +70,7 @@ impl<'t> Batch<'t> {
     pub(super) async fn run(self) -> Result<(), DbError> {
         match self {
             Self::Together { query, parts } if !parts.is_empty() => {
-                query.with_sql(AssertSqlSafe(text(&parts))).execute().await?;
+                query.with_sql(AssertSqlSafe(text(&parts, Placeholders::Anonymous))).execute().await?;
             }
             Self::Together { .. } | Self::Apart(_) => {}
         }
@@ -78,11 +78,21 @@ impl<'t> Batch<'t> {
     }
 }
 
-/// The text of statements; their placeholders are numbered through.
-fn text(parts: &[Part]) -> Arc<str> {
-    type Texts = Mutex<HashMap<Vec<(usize, u32)>, Arc<str>>>;
+/// How the places of values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Placeholders {
+    /// `$1`, `$2`, …, numbered through.
+    Numbered,
+    /// `?`. SQLite finds a numbered one by its name, in time that grows with their number.
+    Anonymous,
+}
+
+/// The text of statements.
+fn text(parts: &[Part], placeholders: Placeholders) -> Arc<str> {
+    type Texts = Mutex<HashMap<(Placeholders, Vec<(usize, u32)>), Arc<str>>>;
     static KNOWN: LazyLock<Texts> = LazyLock::new(Mutex::default);
-    let key: Vec<(usize, u32)> = parts.iter().map(|(rows, power)| (std::ptr::from_ref(*rows).addr(), *power)).collect();
+    let sizes = parts.iter().map(|(rows, power)| (std::ptr::from_ref(*rows).addr(), *power)).collect();
+    let key = (placeholders, sizes);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(text) = known.get(&key) {
         return Arc::clone(text);
@@ -104,7 +114,13 @@ fn text(parts: &[Part]) -> Arc<str> {
                     (_, 0) => "),(",
                     _ => ",",
                 };
-                write!(text, "{before}${placeholder}").expect("writing to a string cannot fail");
+                text.push_str(before);
+                match placeholders {
+                    Placeholders::Anonymous => text.push('?'),
+                    Placeholders::Numbered => {
+                        write!(text, "${placeholder}").expect("writing to a string cannot fail");
+                    }
+                }
             }
         }
         text.push_str(")) ");
