@@ -199,7 +199,9 @@ impl RoomStates {
                     None => return Err(ProtocolError::no_access()),
                 },
             };
-            let member = directory::members::member(&self.db, room_id, user_id, !settings.roles.is_empty()).await.map_err(store_error)?;
+            let member = directory::members::member(&self.db, room_id, user_id, !settings.roles.is_empty())
+                .await
+                .map_err(store_error)?;
             let member = Arc::new(member.ok_or_else(ProtocolError::no_access)?);
             let mut known = lock(&entry.known);
             if known.version != version {

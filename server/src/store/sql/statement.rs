@@ -26,6 +26,7 @@ pub(super) struct Rows {
 
 /// Statements of one transaction. SQLite takes them all in one text, which saves the way to its thread and back for
 /// each; Postgres takes one at a time.
+#[expect(clippy::large_enum_variant, reason = "one lives for each commit")]
 pub(super) enum Batch<'t> {
     Together { query: Query<'t>, parts: Vec<Part> },
     Apart(&'t mut Tx),
@@ -58,7 +59,10 @@ impl<'t> Batch<'t> {
                     Self::Together { query: padded.fold(query, &bind), parts }
                 }
                 Self::Apart(tx) => {
-                    padded.fold(tx.query(AssertSqlSafe(text(&[(rows, power)], Placeholders::Numbered))), &bind).execute().await?;
+                    padded
+                        .fold(tx.query(AssertSqlSafe(text(&[(rows, power)], Placeholders::Numbered))), &bind)
+                        .execute()
+                        .await?;
                     Self::Apart(tx)
                 }
             };
