@@ -59,12 +59,15 @@ const UPGRADE_DEADLINE: Duration = Duration::from_secs(10);
 /// The future of an access check.
 pub(crate) type AccessCheck = Pin<Box<dyn Future<Output = Result<(), ProtocolError>> + Send>>;
 
+/// What takes in the entries of a room's log.
+pub(crate) type TakeIn = Box<dyn Fn(RoomId, u64, &DurableEvent) + Send + Sync>;
+
 /// Who may read a room, as the room state cache knows it.
 pub(crate) struct Access {
     /// Whether a user may read a room: `forbidden` if not, `unavailable` if that cannot be known now.
     pub(crate) check: Box<dyn Fn(RoomId, UserId) -> AccessCheck + Send + Sync>,
     /// Takes in a log entry before the next one is delivered. Must not block.
-    pub(crate) apply: Box<dyn Fn(RoomId, u64, &DurableEvent) + Send + Sync>,
+    pub(crate) apply: TakeIn,
     /// Forgets a room: log entries were missed.
     pub(crate) forget: Box<dyn Fn(RoomId) + Send + Sync>,
 }
@@ -250,8 +253,7 @@ impl Hub {
         address: Option<IpAddr>,
         handle: impl Fn(&Arc<Connection>, &[u8]) + Send + Sync + 'static,
     ) {
-        let peer = taken.stream.peer_addr().ok();
-        let connection = Connection::new(taken.stream, codec, peer, Arc::clone(&self.context));
+        let connection = Connection::new(taken.stream, codec, Arc::clone(&self.context));
         let admitted = self.admit(address);
         if !admitted {
             connection.close(CloseCode::TooMany, "retryAfterMs=60000");
@@ -312,6 +314,7 @@ impl Hub {
     }
 
     /// How many connections a user has on this node.
+    #[cfg(test)]
     pub(crate) fn connections_of(&self, user_id: UserId) -> usize {
         self.users.count(user_id)
     }

@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    async fn start() -> (SocketAddr, CancellationToken, tokio::task::JoinHandle<()>) {
+    fn start() -> (SocketAddr, CancellationToken, tokio::task::JoinHandle<()>) {
         let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
@@ -181,7 +181,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_upgraded_stream_comes_back_with_the_bytes_sent_early() {
-        let (address, shutdown, task) = start().await;
+        let (address, shutdown, task) = start();
         let mut client = TcpStream::connect(address).await.unwrap();
         client
             .write_all(
@@ -200,7 +200,7 @@ mod tests {
 
     #[tokio::test]
     async fn handlers_see_the_peer_and_shutdown_ends_an_idle_keep_alive() {
-        let (address, shutdown, task) = start().await;
+        let (address, shutdown, task) = start();
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
         let mut answer = vec![0; 4096];

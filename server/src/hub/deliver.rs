@@ -119,7 +119,7 @@ impl Hub {
         }
         for lost in turn.lost {
             if let Some(room) = self.find_room(lost.room_id) {
-                self.resync(lost.connection, room, lost.seat, lost.is_slow);
+                self.resync(&lost.connection, room, lost.seat, lost.is_slow);
             }
         }
     }

@@ -296,7 +296,7 @@ impl Hub {
     }
 
     /// A subscription has lost events, or its access is in doubt: it goes on by the catch-up task.
-    pub(super) fn resync(self: &Arc<Self>, connection: Arc<Connection>, room: Arc<Room>, seat: Seat, is_slow: bool) {
+    pub(super) fn resync(self: &Arc<Self>, connection: &Arc<Connection>, room: Arc<Room>, seat: Seat, is_slow: bool) {
         if is_slow {
             connection.set_behind(true);
             let now = self.now();
@@ -311,7 +311,7 @@ impl Hub {
                 return;
             }
         }
-        self.enqueue(&connection, Job { room, seat, folded: None });
+        self.enqueue(connection, Job { room, seat, folded: None });
     }
 }
 

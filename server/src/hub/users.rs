@@ -42,6 +42,7 @@ impl Users {
         }
     }
 
+    #[cfg(test)]
     pub(super) fn count(&self, user_id: UserId) -> usize {
         lock(&self.by_id).get(&user_id).map_or(0, Vec::len)
     }

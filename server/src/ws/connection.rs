@@ -8,7 +8,7 @@ mod reader;
 
 use std::{
     io::{self, IoSlice},
-    net::{Shutdown, SocketAddr},
+    net::Shutdown,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -109,7 +109,6 @@ pub(crate) struct SessionInfo {
 pub(crate) struct Connection {
     id: ConnectionId,
     codec: Codec,
-    peer: Option<SocketAddr>,
     socket: TcpStream,
     out: Mutex<OutQueue>,
     /// Wakes the connection's own task.
@@ -159,17 +158,11 @@ impl Drop for InFlight {
 
 impl Connection {
     /// A connection over a stream whose handshake is done.
-    pub(crate) fn new(
-        socket: TcpStream,
-        codec: Codec,
-        peer: Option<SocketAddr>,
-        context: Arc<ConnectionContext>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(socket: TcpStream, codec: Codec, context: Arc<ConnectionContext>) -> Arc<Self> {
         context.metrics.connections.inc();
         Arc::new(Self {
             id: ConnectionId::new(),
             codec,
-            peer,
             socket,
             out: Mutex::default(),
             wake: Notify::new(),
@@ -198,11 +191,6 @@ impl Connection {
     /// How its frames are encoded.
     pub(crate) fn codec(&self) -> Codec {
         self.codec
-    }
-
-    /// The peer as the listener saw it.
-    pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        self.peer
     }
 
     /// Who is logged in; none before hello.

@@ -227,7 +227,7 @@ mod tests {
         let context =
             ConnectionContext { limits: ConnectionLimits::default(), pulse, metrics: SocketMetrics::default() };
         let (server, client) = sockets().await;
-        let connection = Connection::new(server, Codec::Json, None, Arc::new(context));
+        let connection = Connection::new(server, Codec::Json, Arc::new(context));
         heartbeat.watch(&connection);
         tokio::spawn(Arc::clone(&connection).run(Bytes::new(), |_, _| {}));
         Bench { heartbeat, connection, peer: Peer::new(client), wall: 1_000_000 }

@@ -1,10 +1,8 @@
 //! The opening handshake: checks the request, answers 101 and takes the TCP stream back from hyper.
 
-use std::net::SocketAddr;
-
 use axum::{
     body::Body,
-    extract::{ConnectInfo, Request},
+    extract::Request,
     http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header},
     response::{IntoResponse, Response},
 };
@@ -51,8 +49,6 @@ impl IntoResponse for Rejection {
 pub(crate) struct Handshake {
     /// The negotiated codec.
     pub(crate) codec: Codec,
-    /// The peer's address as the listener saw it.
-    pub(crate) peer: Option<SocketAddr>,
     accept: HeaderValue,
     subprotocol: Option<HeaderValue>,
     upgrade: OnUpgrade,
@@ -96,8 +92,7 @@ impl Handshake {
             .and_then(accept_key)
             .ok_or(Rejection::NotWebSocket("the key is missing or malformed"))?;
         let (codec, subprotocol) = choose_subprotocol(headers)?;
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
-        Ok(Self { codec, peer, accept, subprotocol, upgrade: hyper::upgrade::on(request) })
+        Ok(Self { codec, accept, subprotocol, upgrade: hyper::upgrade::on(request) })
     }
 
     /// The 101 that completes the handshake.

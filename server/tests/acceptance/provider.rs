@@ -24,6 +24,7 @@ fn seconds_from_now(seconds: i64) -> i64 {
 }
 
 /// Good claims with some changed; null removes one.
+#[expect(clippy::needless_pass_by_value, reason = "it is written in place")]
 fn claims(subject: &str, changes: Value) -> Value {
     let mut claims = json!({
         "iss": "https://id.example.org", "aud": "parlour", "sub": subject, "name": "Ada", "exp": seconds_from_now(600)

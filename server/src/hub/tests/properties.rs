@@ -107,7 +107,7 @@ struct Reached {
 async fn play_all(seeds: std::ops::Range<u64>) {
     let mut all = Reached::default();
     for seed in seeds {
-        let reached = tokio::time::timeout(std::time::Duration::from_secs(20), play(seed))
+        let reached = tokio::time::timeout(Duration::from_secs(20), play(seed))
             .await
             .unwrap_or_else(|_| panic!("seed {seed} does not end"));
         all.behind += reached.behind;
@@ -121,7 +121,7 @@ async fn play_all(seeds: std::ops::Range<u64>) {
 impl Client {
     /// Whether something waits to be read right now.
     async fn is_readable(&self) -> bool {
-        let poll = std::time::Duration::ZERO;
+        let poll = Duration::ZERO;
         self.peer.has_frame() || tokio::time::timeout(poll, self.peer.stream.readable()).await.is_ok()
     }
 }

@@ -114,7 +114,7 @@ async fn start(
     handle: impl Fn(&Arc<Connection>, &[u8]) + Send + Sync + 'static,
 ) -> (Arc<Connection>, Peer, JoinHandle<()>) {
     let (server, client) = sockets().await;
-    let connection = Connection::new(server, Codec::Json, None, context(limits));
+    let connection = Connection::new(server, Codec::Json, context(limits));
     let task = tokio::spawn(Arc::clone(&connection).run(Bytes::new(), handle));
     (connection, Peer::new(client), task)
 }
@@ -143,7 +143,7 @@ async fn messages_are_handled_in_order_and_answered() {
 #[tokio::test]
 async fn bytes_that_came_with_the_handshake_are_read_first() {
     let (server, client) = sockets().await;
-    let connection = Connection::new(server, Codec::Json, None, context(ConnectionLimits::default()));
+    let connection = Connection::new(server, Codec::Json, context(ConnectionLimits::default()));
     let _task = tokio::spawn(connection.run(masked(0x81, b"early").into(), echo));
     assert_eq!(Peer::new(client).next().await, Got::Message(b"early".to_vec()));
 }
@@ -306,7 +306,7 @@ async fn a_close_lets_replies_out_first() {
 #[tokio::test]
 async fn an_idle_connection_is_small() {
     let (server, _client) = sockets().await;
-    let connection = Connection::new(server, Codec::Json, None, context(ConnectionLimits::default()));
+    let connection = Connection::new(server, Codec::Json, context(ConnectionLimits::default()));
     let task = Arc::clone(&connection).run(Bytes::new(), echo);
     let sizes = (size_of::<Connection>(), size_of_val(&task));
     assert!(sizes.0 <= 512 && sizes.1 <= 512, "{sizes:?}");
