@@ -82,7 +82,7 @@ impl<'t> Batch<'t> {
     }
 }
 
-/// How the places of values are written.
+/// How the places of values are written, and with it for which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Placeholders {
     /// `$1`, `$2`, …, numbered through.
@@ -128,7 +128,14 @@ fn text(parts: &[Part], placeholders: Placeholders) -> Arc<str> {
             }
         }
         text.push_str(")) ");
-        text.push_str(rows.statement);
+        match placeholders {
+            // No way back from a row that is refused, which would cost copies of pages: the transaction goes then.
+            Placeholders::Anonymous => {
+                let (verb, rest) = rows.statement.split_once(' ').unwrap_or((rows.statement, ""));
+                write!(text, "{verb} or fail {rest}").expect("writing to a string cannot fail");
+            }
+            Placeholders::Numbered => text.push_str(rows.statement),
+        }
     }
     let text: Arc<str> = text.into();
     known.insert(key, Arc::clone(&text));
