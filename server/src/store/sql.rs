@@ -1,6 +1,6 @@
 //! Messages in SQLite and Postgres.
 //!
-//! Changes go through a queue to [`writer`], which commits them in groups ([`group`]); [`read`] is everything else.
+//! Changes go through a queue to `writer`, which commits them in groups (`group`); `read` is everything else.
 
 mod facts;
 mod group;
