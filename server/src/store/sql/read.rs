@@ -110,7 +110,12 @@ pub(super) async fn log(
 /// The messages that entries after `after` up to `up_to` are about. Those created there are the newest of the room:
 /// since keys and `seq` have one order, they are found from the end without an index of `seq`.
 async fn changed_messages(db: &Db, room_id: RoomId, after: u64, up_to: u64) -> Result<Vec<ChangedRow>, DbError> {
-    let sql = format!(
+    db.read(AssertSqlSafe(changed_messages_sql())).bind(room_id).bind(after).bind(up_to).all().await
+}
+
+/// `cross join` keeps SQLite from going through the whole room to find the few messages.
+fn changed_messages_sql() -> String {
+    format!(
         "with entry (tick, seq) as ( \
            select n.tick, n.seq from message n where n.room_id = $1 and n.seq <= $3 and n.tick > coalesce( \
              (select o.tick from message o where o.room_id = $1 and o.seq <= $2 order by o.tick desc limit 1), -1) \
@@ -118,9 +123,9 @@ async fn changed_messages(db: &Db, room_id: RoomId, after: u64, up_to: u64) -> R
            select l.tick, l.seq from room_log l \
              where l.room_id = $1 and l.seq > $2 and l.seq <= $3 and l.tick is not null), \
          change (tick, last_seq) as (select tick, max(seq) from entry group by tick) \
-         select c.last_seq, {COLUMNS} from change c join message m on m.room_id = $1 and m.tick = c.tick"
-    );
-    db.read(AssertSqlSafe(sql)).bind(room_id).bind(after).bind(up_to).all().await
+         select c.last_seq, {COLUMNS} from change c cross join message m \
+         where m.room_id = $1 and m.tick = c.tick"
+    )
 }
 
 /// What a reader who stopped at `after` is told of a message.
@@ -213,4 +218,25 @@ async fn with_reply_counts(db: &Db, room_id: RoomId, mut messages: Vec<Message>)
         message.reply_count = u32::try_from(count).unwrap_or(u32::MAX);
     }
     Ok(messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use parlour_protocol::RoomId;
+
+    use super::*;
+    use crate::store::testing::TestDb;
+
+    #[tokio::test]
+    async fn a_catch_up_looks_up_each_message() {
+        let test = TestDb::sqlite().await;
+        let sql = format!("explain query plan {}", changed_messages_sql());
+        let query = test.db.read(AssertSqlSafe(sql)).bind(RoomId::new()).bind(1_u64).bind(2_u64);
+        let plan: Vec<(i64, i64, i64, String)> = query.all().await.unwrap();
+        let steps: Vec<&str> = plan.iter().map(|(.., step)| step.as_str()).collect();
+        let of_message = steps.iter().find(|step| step.starts_with("SEARCH m ")).unwrap();
+        assert!(of_message.ends_with("(room_id=? AND tick=?)"), "{steps:#?}");
+        let of_new = steps.iter().find(|step| step.starts_with("SEARCH n ")).unwrap();
+        assert!(of_new.ends_with("(room_id=? AND tick>?)"), "{steps:#?}");
+    }
 }
