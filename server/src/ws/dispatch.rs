@@ -248,9 +248,14 @@ impl Socket {
             Err(error) => {
                 let is_final = error.code == ErrorCode::Unauthenticated;
                 ticket.refuse(error);
-                self.commands().phase = Phase::BeforeHello;
+                let phase = std::mem::take(&mut self.commands().phase);
                 if is_final {
                     connection.close(CloseCode::Unauthenticated, "no valid token");
+                } else if let Phase::Hello(waiting) = phase {
+                    // What waited is answered as what it is now: said before hello.
+                    for payload in waiting {
+                        self.on_message(&connection, &payload);
+                    }
                 }
             }
         }
