@@ -7,6 +7,8 @@ use parlour_protocol::{
     operation::{Position, Subscribed, Verdict},
 };
 
+use crate::timeline::Progress;
+
 /// What to do with a durable event, or with `room.advanced`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -58,6 +60,8 @@ pub(crate) struct Feed {
     sub: Option<u64>,
     is_asked: bool,
     is_catching_up: bool,
+    /// Where the catch-up under way began, or one that was broken off and is gone on with.
+    folding_from: Option<u64>,
     /// A head above the position, as the last ping answered it.
     suspect: Option<u64>,
     /// The position at the last ping, to see whether a catch-up moves.
@@ -78,6 +82,11 @@ impl Feed {
     /// The position's `seq`; 0 without one.
     pub(crate) fn seq(&self) -> u64 {
         self.place.as_ref().map_or(0, |place| place.seq)
+    }
+
+    /// Where it stands, for what is read meanwhile.
+    pub(crate) fn progress(&self) -> Progress {
+        Progress { seq: self.seq(), folding_from: self.folding_from }
     }
 
     /// Whether a subscription is current, or asked for.
@@ -131,14 +140,19 @@ impl Feed {
                 // Without a position nothing was cached; with one, it was not sent because it could not be.
                 let is_first = self.place.is_none();
                 self.place = Some(head);
+                self.folding_from = None;
                 return if is_first { Begin::Continue } else { Begin::Discard };
             }
             Verdict::Exact => {
                 self.is_catching_up = true;
                 let place = self.place.get_or_insert(Place { epoch: String::new(), seq: answer.seq });
                 place.epoch = head.epoch;
+                self.folding_from.get_or_insert(place.seq);
             }
-            Verdict::Gap | Verdict::Reset => self.place = Some(head),
+            Verdict::Gap | Verdict::Reset => {
+                self.place = Some(head);
+                self.folding_from = None;
+            }
         }
         self.sub = Some(answer.sub);
         if answer.verdict == Verdict::Exact { Begin::Continue } else { Begin::Discard }
@@ -182,6 +196,7 @@ impl Feed {
         }
         if page.done {
             self.is_catching_up = false;
+            self.folding_from = None;
         }
     }
 
@@ -193,11 +208,13 @@ impl Feed {
             Verdict::Exact if behind.seq > place.seq => Begin::Resubscribe,
             Verdict::Exact => {
                 self.is_catching_up = true;
+                self.folding_from.get_or_insert(behind.seq);
                 Begin::Continue
             }
             Verdict::Gap | Verdict::Reset | Verdict::Live | Verdict::Error => {
                 place.seq = behind.head;
                 self.is_catching_up = false;
+                self.folding_from = None;
                 Begin::Discard
             }
         }

@@ -14,7 +14,7 @@ use std::{
 
 use parlour_protocol::{RowKey, UserId, object::Message};
 
-pub use self::reads::{Answer, Extent, Merge, Read};
+pub use self::reads::{Answer, Extent, Merge, Progress, Read};
 
 /// Every timeline and every reset has a number of its own, so that a read can never be answered to another.
 static GENERATIONS: AtomicU64 = AtomicU64::new(0);
@@ -78,6 +78,8 @@ pub struct Timeline {
     stale: BTreeMap<RowKey, u32>,
     /// Messages that a read brought before the feed did, by the `seq` of their creation.
     ahead: BTreeMap<u64, RowKey>,
+    /// The end of the last catch-up: up to here, what was created and is not held can be gone without a word.
+    folded: u64,
     reads: BTreeSet<u64>,
     next_ticket: u64,
     generation: u64,
@@ -101,6 +103,7 @@ impl Timeline {
             graves: VecDeque::new(),
             stale: BTreeMap::new(),
             ahead: BTreeMap::new(),
+            folded: 0,
             reads: BTreeSet::new(),
             next_ticket: 0,
             generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
@@ -165,6 +168,7 @@ impl Timeline {
         self.graves.clear();
         self.stale.clear();
         self.ahead.clear();
+        self.folded = 0;
         self.reads.clear();
         self.generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
     }
@@ -179,6 +183,7 @@ impl Timeline {
     /// A catch-up has ended at `seq`. It leaves out what was created and deleted in between: what a read
     /// brought ahead of it and it did not tell of is gone.
     pub fn caught_up(&mut self, seq: u64) -> Vec<Change> {
+        self.folded = self.folded.max(seq);
         let later = self.ahead.split_off(&(seq + 1));
         let untold = std::mem::replace(&mut self.ahead, later);
         untold.into_values().filter_map(|row_key| self.vanish(row_key)).collect()

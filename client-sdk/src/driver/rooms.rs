@@ -307,7 +307,7 @@ impl RoomState {
             }
         } else {
             let seq = message.seq;
-            let changes = self.timeline.insert_own(self.feed.seq(), message);
+            let changes = self.timeline.insert_own(self.feed.progress(), message);
             self.tell_changes(seq, changes, told);
         }
     }
@@ -405,7 +405,7 @@ impl RoomState {
                 Extent::Exactly(row_keys.iter().copied().filter(|row_key| !rest.contains(row_key)).collect())
             }
         };
-        match self.timeline.finish_read(read, self.feed.seq(), timeline::Answer { as_of, items, extent }) {
+        match self.timeline.finish_read(read, self.feed.progress(), timeline::Answer { as_of, items, extent }) {
             Merge::Stale => {
                 self.wants_newest |= matches!(page, Page::Newest);
                 self.read_at = Some(moment.now + self.backoff.next(moment.unit));

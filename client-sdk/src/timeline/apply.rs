@@ -10,7 +10,7 @@ use parlour_protocol::{
     operation::ReactionReply,
 };
 
-use super::{Change, Held, Timeline};
+use super::{Change, Held, Progress, Timeline};
 
 /// Whether a message can take a delta, or has to be read again.
 enum Delta {
@@ -42,14 +42,16 @@ impl Timeline {
         }
     }
 
-    /// Inserts an own message from the reply to its send: with `echo: false` no event brings it.
-    pub fn insert_own(&mut self, position: u64, message: Message) -> Vec<Change> {
-        if self.get(message.row_key).is_none() && !self.is_in_range(message.row_key) {
+    /// Inserts an own message from the reply to its send: with `echo: false` no event brings it, but for a
+    /// catch-up. What that had to tell of and left out is gone.
+    pub fn insert_own(&mut self, progress: Progress, message: Message) -> Vec<Change> {
+        let is_late = message.seq <= self.folded || !self.is_in_range(message.row_key);
+        if is_late && self.get(message.row_key).is_none() {
             return Vec::new();
         }
         let (seq, row_key) = (message.seq, message.row_key);
         let changes = self.created(seq, message);
-        if seq > position && !changes.is_empty() {
+        if seq > progress.settled() && !changes.is_empty() {
             self.ahead.insert(seq, row_key);
         }
         changes

@@ -213,7 +213,7 @@ impl World {
             Kind::Older(than) => Extent::Older { than, older },
             Kind::Exactly(keys) => Extent::Exactly(keys),
         };
-        match self.timeline.finish_read(read, self.feed.seq(), Answer { as_of, items, extent }) {
+        match self.timeline.finish_read(read, self.feed.progress(), Answer { as_of, items, extent }) {
             Merge::Merged(changes) => self.note(changes),
             Merge::Stale if matches!(kind, Kind::Newest) => self.ask(Kind::Newest),
             Merge::Stale => {}

@@ -35,6 +35,22 @@ pub enum Extent {
     Exactly(Vec<RowKey>),
 }
 
+/// Where the feed of the room stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The position.
+    pub seq: u64,
+    /// The position when the catch-up began that is not done.
+    pub folding_from: Option<u64>,
+}
+
+impl Progress {
+    /// Up to here everything was told.
+    pub(super) fn settled(self) -> u64 {
+        self.folding_from.unwrap_or(self.seq)
+    }
+}
+
 /// The answer to a read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -73,15 +89,18 @@ impl Timeline {
         }
     }
 
-    /// Merges the answer to a read: `as_of` is the room's `seq` before its rows were read, `position` the
-    /// feed's now.
-    pub fn finish_read(&mut self, read: Read, position: u64, answer: Answer) -> Merge {
+    /// Merges the answer to a read.
+    pub fn finish_read(&mut self, read: Read, progress: Progress, answer: Answer) -> Merge {
         let Answer { as_of, items, extent } = answer;
         if read.generation != self.generation {
             return Merge::Stale;
         }
         let is_moved = matches!(extent, Extent::Older { than, .. } if self.history != History::Since(than));
-        if as_of < read.position || is_moved {
+        // A catch-up leaves out what was created and deleted since its beginning: nothing would take it away again.
+        let is_of_fold = progress.folding_from.is_some_and(|from| {
+            items.iter().any(|item| item.seq > from && !self.messages.contains_key(&item.row_key))
+        });
+        if as_of < read.position.max(self.folded) || is_of_fold || is_moved {
             self.fail_read(read);
             return Merge::Stale;
         }
@@ -93,7 +112,7 @@ impl Timeline {
         }
         let is_extending = !matches!(extent, Extent::Exactly(_));
         for item in items {
-            changes.extend(self.merge(position, as_of, item, is_extending));
+            changes.extend(self.merge(progress.settled(), as_of, item, is_extending));
         }
         match extent {
             Extent::Newest { older } => self.extend_history(older),
@@ -115,7 +134,7 @@ impl Timeline {
         };
     }
 
-    fn merge(&mut self, position: u64, as_of: u64, item: Message, is_extending: bool) -> Option<Change> {
+    fn merge(&mut self, settled: u64, as_of: u64, item: Message, is_extending: bool) -> Option<Change> {
         let row_key = item.row_key;
         if self.is_deleted(row_key) {
             return None;
@@ -145,7 +164,7 @@ impl Timeline {
         if let Some(mark) = self.marks.get(&row_key).copied().filter(|mark| mark.rev > item.rev) {
             self.read_again(row_key, mark.rev);
         }
-        if item.seq > position {
+        if item.seq > settled {
             self.ahead.insert(item.seq, row_key);
         }
         let message = Arc::new(item);

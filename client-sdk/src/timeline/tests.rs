@@ -16,7 +16,11 @@ fn texts(timeline: &Timeline) -> Vec<String> {
 }
 
 fn finish(timeline: &mut Timeline, read: Read, as_of: u64, items: Vec<Message>, extent: Extent) -> Merge {
-    timeline.finish_read(read, as_of, Answer { as_of, items, extent })
+    timeline.finish_read(read, live(as_of), Answer { as_of, items, extent })
+}
+
+fn live(seq: u64) -> Progress {
+    Progress { seq, folding_from: None }
 }
 
 fn merged(merge: Merge) -> Vec<Change> {
@@ -252,7 +256,7 @@ fn what_a_read_brought_ahead_of_the_feed_and_a_catch_up_does_not_tell_of_is_gone
     let read = timeline.begin_read(0);
     let rows = server.list(None, 9).0;
     let gone = rows[1].row_key;
-    timeline.finish_read(read, 0, Answer { as_of: 2, items: rows, extent: Extent::Newest { older: None } });
+    timeline.finish_read(read, live(0), Answer { as_of: 2, items: rows, extent: Extent::Newest { older: None } });
     server.delete(gone);
     let page = server.catch_up(lost.seq - 1, 9).remove(0);
     for entry in &page.entries {
@@ -260,4 +264,45 @@ fn what_a_read_brought_ahead_of_the_feed_and_a_catch_up_does_not_tell_of_is_gone
     }
     assert_eq!(timeline.caught_up(page.seq), [Change::Deleted(gone)]);
     assert_eq!(texts(&timeline), ["here"]);
+}
+
+#[test]
+fn a_page_read_before_the_end_of_a_catch_up_is_read_again() {
+    let (mut server, me) = room();
+    let mut timeline = Timeline::new(Some(me));
+    let read = timeline.begin_read(0);
+    let gone = server.create(me, "gone", None, None);
+    let (rows, _) = server.list(None, 9);
+    server.create(me, "here", None, None);
+    server.delete(rows[0].row_key);
+    let page = server.catch_up(gone.seq - 1, 9).remove(0);
+    for entry in &page.entries {
+        timeline.apply(entry.seq, entry.event.as_ref().unwrap());
+    }
+    timeline.caught_up(page.seq);
+    let answer = Answer { as_of: gone.seq, items: rows, extent: Extent::Newest { older: None } };
+    assert_eq!(timeline.finish_read(read, live(page.seq), answer), Merge::Stale);
+    assert_eq!(texts(&timeline), ["here"]);
+}
+
+#[test]
+fn a_page_that_comes_between_two_pages_of_a_catch_up_is_read_again() {
+    let (mut server, me) = room();
+    let mut timeline = Timeline::new(Some(me));
+    let read = timeline.begin_read(0);
+    server.create(me, "gone", None, None);
+    let answer = Answer { as_of: 1, items: server.list(None, 9).0, extent: Extent::Newest { older: None } };
+    let progress = Progress { seq: 1, folding_from: Some(0) };
+    assert_eq!(timeline.finish_read(read, progress, answer), Merge::Stale);
+}
+
+#[test]
+fn the_late_reply_of_a_send_does_not_bring_back_what_a_catch_up_left_out() {
+    let (mut server, me) = room();
+    let mut timeline = Timeline::new(Some(me));
+    server.create(me, "gone", None, None);
+    let own = server.list(None, 1).0.remove(0);
+    timeline.caught_up(2);
+    assert_eq!(timeline.insert_own(live(2), own), []);
+    assert_eq!(texts(&timeline), Vec::<String>::new());
 }
