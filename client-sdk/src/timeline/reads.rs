@@ -97,9 +97,9 @@ impl Timeline {
         }
         let is_moved = matches!(extent, Extent::Older { than, .. } if self.history != History::Since(than));
         // A catch-up leaves out what was created and deleted since its beginning: nothing would take it away again.
-        let is_of_fold = progress.folding_from.is_some_and(|from| {
-            items.iter().any(|item| item.seq > from && !self.messages.contains_key(&item.row_key))
-        });
+        let is_of_fold = progress
+            .folding_from
+            .is_some_and(|from| items.iter().any(|item| item.seq > from && !self.messages.contains_key(&item.row_key)));
         if as_of < read.position.max(self.folded) || is_of_fold || is_moved {
             self.fail_read(read);
             return Merge::Stale;
