@@ -1,8 +1,8 @@
 import { render } from "preact";
 import "@preact/signals";
 import { App } from "./components/app";
-import { start } from "./store";
 import "./styles/page.css";
+import { start } from "./link";
 
 start();
 render(<App />, document.getElementById("app")!);

@@ -1,5 +1,6 @@
 // Names and pictures of accounts by id, asked for in batches when something shows them.
 import { type Signal, signal } from "@preact/signals";
+import { connection, listen } from "./link";
 import type { User, UserId } from "./wire/generated";
 
 const batchMax = 500;
@@ -61,3 +62,15 @@ export class People {
     }, 20);
   }
 }
+
+export const people = new People(async (userIds) => (await connection.request("user.get", { userIds })).items ?? []);
+
+listen({
+  hello(reply) {
+    people.learn(reply.user);
+    people.retry();
+  },
+  event(frame) {
+    if (frame.event === "user.updated") people.learn(frame.data.user);
+  },
+});

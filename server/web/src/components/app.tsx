@@ -2,10 +2,11 @@
 import { effect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
+import { connectionState, reconnectNow, session } from "../link";
 import { notices, spoken } from "../notices";
+import { currentRoom, homeRoom, isListed, unreadTotal } from "../rooms";
 import { go, route } from "../route";
 import { dialog, isDrawerOpen, isNarrow } from "../screen";
-import { connectionState, currentRoom, homeRoom, isListed, reconnectNow, session, unreadTotal } from "../store";
 import type { User } from "../wire/generated";
 import { Dialogs } from "./dialogs";
 import { Entry } from "./entry";

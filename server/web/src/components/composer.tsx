@@ -2,9 +2,11 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { plainText } from "../body_text";
+import { session } from "../link";
+import { send, setDraft, stoppedTyping, typing } from "../outgoing";
 import type { RoomModel } from "../room";
+import { shownName } from "../rooms";
 import { hasKeyboard } from "../screen";
-import { send, session, setDraft, shownName, stoppedTyping, typing } from "../store";
 import { Icon, IconButton } from "./icon";
 
 const messageMax = 10_000;

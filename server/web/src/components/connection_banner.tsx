@@ -1,7 +1,7 @@
 // Whether the page is connected: a line above the messages while it is not, a dot beside one's name always.
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { connectionState, reconnectNow } from "../store";
+import { connectionState, reconnectNow } from "../link";
 
 /** A short interruption is not worth a line on the screen. */
 const shownAfterMs = 1200;

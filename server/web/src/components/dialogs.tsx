@@ -1,12 +1,15 @@
 // The dialogs of the page, one at a time.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { logOut } from "../account";
 import { plainText } from "../body_text";
 import { speak } from "../notices";
+import { remove, unsentCount } from "../outgoing";
 import type { RoomModel } from "../room";
+import { createRoom, inviteTo, leaveRoom, newInvite, updateRoom } from "../room_actions";
+import { currentRoom } from "../rooms";
 import { go, inviteIdIn } from "../route";
 import { dialog, focusComposer } from "../screen";
-import { createRoom, currentRoom, inviteTo, leaveRoom, logOut, newInvite, remove, unsentCount, updateRoom } from "../store";
 import { WireError, explain } from "../wire_error";
 import type { Invite, Message } from "../wire/generated";
 import { Field, Form, Modal, close, closeTo } from "./dialog";

@@ -2,9 +2,9 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { editable } from "../body_text";
+import { edit } from "../outgoing";
 import type { RoomModel } from "../room";
 import { dialog, focusComposer } from "../screen";
-import { edit } from "../store";
 import { explain } from "../wire_error";
 import type { Message } from "../wire/generated";
 import { grow } from "./composer";

@@ -1,8 +1,9 @@
 // Logging in and making an account.
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { logIn, register } from "../account";
+import { session } from "../link";
 import { route } from "../route";
-import { logIn, register, session } from "../store";
 import { WireError } from "../wire_error";
 import { Field, Form } from "./dialog";
 import { Mark } from "./mark";

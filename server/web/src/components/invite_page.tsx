@@ -1,8 +1,9 @@
 // What an invite leads to, and the button that follows it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { connectionState } from "../link";
+import { join, lookAtInvite } from "../room_actions";
 import { go } from "../route";
-import { connectionState, join, lookAtInvite } from "../store";
 import { WireError, explain } from "../wire_error";
 import type { InviteGetReply } from "../wire/generated";
 import { Avatar } from "./avatar";

@@ -1,8 +1,8 @@
 // Who is in the room, by name.
 import type { JSX } from "preact";
+import { people } from "../people";
 import type { RoomModel } from "../room";
 import { isMembersOpen } from "../screen";
-import { people } from "../store";
 import type { Member } from "../wire/generated";
 import { Avatar } from "./avatar";
 import { IconButton } from "./icon";

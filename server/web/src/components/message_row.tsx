@@ -2,10 +2,13 @@
 import type { JSX } from "preact";
 import { isMarkup, plainText } from "../body_text";
 import { fullTime, timeOfDay } from "../format_time";
+import { connectionState } from "../link";
 import type { OutboxItem } from "../outbox";
+import { discard, retry, waitOf } from "../outgoing";
+import { people } from "../people";
 import type { RoomModel } from "../room";
+import { shownName } from "../rooms";
 import { dialog, focusComposer } from "../screen";
-import { connectionState, discard, people, retry, shownName, waitOf } from "../store";
 import { WireError, explain } from "../wire_error";
 import { type Message, permission } from "../wire/generated";
 import { Avatar } from "./avatar";

@@ -2,8 +2,8 @@
 import { useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import type { RoomModel } from "../room";
+import { unreadTotal } from "../rooms";
 import { dialog, isDrawerOpen, isMembersOpen, isNarrow } from "../screen";
-import { unreadTotal } from "../store";
 import { permission } from "../wire/generated";
 import { Avatar } from "./avatar";
 import { Composer } from "./composer";
