@@ -180,8 +180,7 @@ describe("the page for everybody", { concurrency: 1 }, () => {
     await bob.page.getByRole("button", { name: "Join room" }).click();
     await bob.inRoom("By keyboard");
     await bob.say("hello, see https://example.org/x");
-    await ada.message("hello, see https://example.org/x").hover();
-    await ada.message("hello, see https://example.org/x").getByRole("button", { name: "Reply" }).click();
+    await ada.act("hello, see https://example.org/x", "Reply");
     await ada.say("with a quote");
     await bob.sees("with a quote");
     await bob.page.evaluate(() => {

@@ -84,8 +84,7 @@ describe("two people chat", { concurrency: 1 }, () => {
   test("bl_056: Up edits the last of one's messages that is still there", async () => {
     await bob.say("a slip");
     await ada.sees("a slip");
-    await bob.message("a slip").hover();
-    await bob.message("a slip").getByRole("button", { name: "Delete" }).click();
+    await bob.act("a slip", "Delete");
     await bob.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await ada.message("a slip").waitFor({ state: "detached" });
     await bob.message("a slip").waitFor({ state: "detached" });
@@ -96,13 +95,11 @@ describe("two people chat", { concurrency: 1 }, () => {
   });
 
   test("a reply shows what it answers, and follows its changes", async () => {
-    await ada.message("Hmm.").hover();
-    await ada.message("Hmm.").getByRole("button", { name: "Reply" }).click();
+    await ada.act("Hmm.", "Reply");
     await ada.say("Hmm what?");
     const quote = bob.message("Hmm what?").locator(".quote");
     await quote.getByText("Hmm.", { exact: true }).waitFor();
-    await bob.message("Hmm.").hover();
-    await bob.message("Hmm.").getByRole("button", { name: "Edit" }).click();
+    await bob.act("Hmm.", "Edit");
     await bob.page.getByLabel("Edit message").fill("Hmm, tea");
     await bob.page.getByLabel("Edit message").press("Enter");
     await quote.getByText("Hmm, tea", { exact: true }).waitFor();
@@ -156,8 +153,7 @@ describe("two people chat", { concurrency: 1 }, () => {
     const entry = ada.page.getByRole("navigation", { name: "Rooms" }).getByRole("link", { name: "Tea at five" });
     await entry.locator(".badge", { hasText: /^3/ }).waitFor();
     await ada.page.waitForFunction(() => document.title.startsWith("(3)"));
-    await bob.message("three").hover();
-    await bob.message("three").getByRole("button", { name: "Delete" }).click();
+    await bob.act("three", "Delete");
     await bob.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await entry.locator(".badge", { hasText: /^2/ }).waitFor();
     await ada.page.reload();

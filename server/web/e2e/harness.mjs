@@ -196,6 +196,16 @@ export class Person {
     return this.page.getByRole("navigation", { name: "Rooms" }).getByRole("link", { name }).click();
   }
 
+  /** A button of a message. */
+  async act(text, name) {
+    await this.message(text).hover();
+    await this.message(text).getByRole("button", { name }).first().click();
+  }
+
+  get dialog() {
+    return this.page.getByRole("dialog");
+  }
+
   get roomId() {
     return this.page.url().split("/").at(-1);
   }
@@ -252,6 +262,40 @@ export class Person {
   /** Waits until the page says that it is connected, or not. */
   connection(text) {
     return this.page.locator(".presence", { hasText: text }).waitFor({ timeout: 60_000 });
+  }
+}
+
+/** A server, a browser and two people in one room: what most of the tests begin with. */
+export class Pair {
+  static async meet({ room, topic, settings = [], names = ["Ada", "Bob"], through } = {}) {
+    const pair = new Pair();
+    pair.server = await Server.start(...settings);
+    try {
+      pair.browser = await launch();
+      pair.ada = await Person.register(pair.browser, pair.server, names[0]);
+      await pair.ada.makeRoom(room, topic);
+      pair.roomId = pair.ada.roomId;
+      pair.bob = await pair.join(names[1], { url: await through?.(pair.server) });
+    } catch (error) {
+      await pair.part();
+      throw error;
+    }
+    return pair;
+  }
+
+  /** One more person, in the room that Ada has open. */
+  async join(name, { url, ...options } = {}) {
+    const room = await this.ada.page.getByRole("heading", { level: 1 }).innerText();
+    const link = await this.ada.inviteLink();
+    const person = await Person.register(this.browser, this.server, name, { path: new URL(link).pathname, url: url ?? this.server.url, ...options });
+    await person.page.getByRole("button", { name: "Join room" }).click();
+    await person.inRoom(room);
+    return person;
+  }
+
+  async part() {
+    await this.browser?.close();
+    await this.server?.stop();
   }
 }
 

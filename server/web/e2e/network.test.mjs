@@ -1,11 +1,11 @@
 // What a bad network does, and the page's answer to it.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { Person, Server, Wire, launch } from "./harness.mjs";
+import { Pair, Person, Server, Wire, launch } from "./harness.mjs";
 
 describe("on a bad network", { concurrency: 1 }, () => {
+  let pair;
   let server;
-  let browser;
   let wire;
   let ada;
   let bob;
@@ -38,35 +38,28 @@ describe("on a bad network", { concurrency: 1 }, () => {
   }
 
   before(async () => {
-    server = await Server.start("rates.standard.points=1000000");
-    browser = await launch();
-    wire = await Wire.to(server);
-    ada = await Person.register(browser, server, "Ada");
-    await ada.makeRoom("Far away");
-    roomId = ada.roomId;
-    const link = await ada.inviteLink();
-    bob = await Person.register(browser, server, "Bob", { path: new URL(link).pathname, url: wire.url });
-    await bob.page.getByRole("button", { name: "Join room" }).click();
-    await bob.inRoom("Far away");
+    pair = await Pair.meet({
+      room: "Far away",
+      settings: ["rates.standard.points=1000000"],
+      through: async (server) => (wire = await Wire.to(server)).url,
+    });
+    ({ server, ada, bob, roomId } = pair);
     await bob.page.evaluate(() => (window.isSamePage = true));
   });
   after(async () => {
-    await browser?.close();
     wire?.stop();
-    await server?.stop();
+    await pair?.part();
   });
 
   test("bl_001: what was written, changed and deleted meanwhile is there when the connection is back", async () => {
     for (const text of ["stays", "will change", "will go"]) await ada.say(text);
     await bob.endsWith(["stays", "will change", "will go"]);
     await away(async () => {
-      await ada.message("will change").hover();
-      await ada.message("will change").getByRole("button", { name: "Edit" }).click();
+      await ada.act("will change", "Edit");
       await ada.page.getByLabel("Edit message").fill("changed");
       await ada.page.getByLabel("Edit message").press("Enter");
       await ada.sees("changed");
-      await ada.message("will go").hover();
-      await ada.message("will go").getByRole("button", { name: "Delete" }).click();
+      await ada.act("will go", "Delete");
       await ada.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
       await ada.message("will go").waitFor({ state: "detached" });
       for (const text of ["new 1", "new 2", "new 3", "new 4", "new 5"]) await ada.say(text);
