@@ -179,6 +179,7 @@ create table message (
     rev bigint not null,
     body_rev bigint not null,
     type text not null,
+    -- Of a webhook's message the id of its sender, which is no account.
     user_id uuid,
     app_user text,
     origin bigint not null,
@@ -188,7 +189,10 @@ create table message (
     mentions text,
     reply_tick bigint,
     link_preview text,
+    -- The poll with its tallies; who voted is in `vote`.
     poll text,
+    -- What `reaction` adds up to, as it is shown; changed in the same commits.
+    reactions text,
     is_edited boolean not null,
     is_forward boolean not null,
     is_pinned boolean not null,
@@ -212,3 +216,51 @@ create table room_log (
     created_at bigint not null,
     primary key (room_id, seq)
 );
+
+-- Who reacted with what. `seq` is the log entry that says so: first come, first shown.
+create table reaction (
+    room_id uuid not null,
+    tick bigint not null,
+    emoji text not null,
+    user_id uuid not null,
+    seq bigint not null,
+    created_at bigint not null,
+    primary key (room_id, tick, emoji, user_id)
+)
+-- sqlite: without rowid
+;
+
+create table vote (
+    room_id uuid not null,
+    tick bigint not null,
+    user_id uuid not null,
+    option_id uuid not null,
+    primary key (room_id, tick, user_id)
+)
+-- sqlite: without rowid
+;
+
+-- Whom messages mention. `kind` is 0 for a user, 1 for a role, 2 for everyone, 3 for whoever is here; of the last two
+-- `target` is the room: one row, however many people are meant.
+create table mention (
+    room_id uuid not null,
+    kind bigint not null,
+    target uuid not null,
+    tick bigint not null,
+    author uuid,
+    primary key (room_id, kind, target, tick)
+)
+-- sqlite: without rowid
+;
+
+-- Threads that users follow, and those that they have decided not to.
+create table thread_follow (
+    room_id uuid not null,
+    user_id uuid not null,
+    tick bigint not null,
+    is_unfollowed boolean not null,
+    followed_at bigint not null,
+    primary key (room_id, user_id, tick)
+)
+-- sqlite: without rowid
+;

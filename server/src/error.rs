@@ -27,6 +27,7 @@ pub(crate) fn append_error(error: AppendError) -> ProtocolError {
             ProtocolError { row_key: Some(row_key), ..ProtocolError::not_found("already sent and deleted since") }
         }
         AppendError::Slowmode { retry_after_ms } => slowmode_error(retry_after_ms),
+        AppendError::Unfit(reason) => ProtocolError::bad_request(reason),
         AppendError::Conflict => {
             ProtocolError::new(ErrorCode::Conflict, "the message was changed meanwhile; read it again")
         }

@@ -4,6 +4,7 @@ pub(crate) mod body;
 pub(crate) mod delete;
 pub(crate) mod edit;
 pub(crate) mod gate;
+pub(crate) mod post;
 pub(crate) mod read;
 pub(crate) mod send;
 pub(crate) mod typing;

@@ -14,7 +14,8 @@ use std::{fmt, pin::Pin, sync::Arc, task};
 
 use async_trait::async_trait;
 use parlour_protocol::{
-    ConnectionId, DurableEvent, InviteId, MessageType, Nonce, Patch, RoomId, RowKey, Timestamp, UserId,
+    ConnectionId, DurableEvent, FileId, InviteId, MessageType, Nonce, OptionId, Patch, RoleId, RoomId, RowKey, Timestamp,
+    UserId,
     event::{LeaveReason, RoomDelta},
     object::{File, Head, LinkPreview, Message, MessageAppUser, Poll},
     operation::Order,
@@ -37,6 +38,54 @@ pub enum Origin {
     Webhook = 4,
     /// Written by the server.
     System = 5,
+}
+
+impl Origin {
+    /// Whether its author is a member who has to pass the gate, and whose markers it moves.
+    pub const fn is_gated(self) -> bool {
+        match self {
+            Self::Live | Self::Forward | Self::Job => true,
+            // The note passes the gate together with its copy.
+            Self::ForwardNote | Self::Webhook | Self::System => false,
+        }
+    }
+
+    /// Whether slowmode holds for it: a note comes right after its copy.
+    pub const fn is_slowed(self) -> bool {
+        self.is_gated()
+    }
+
+    /// Whether its author is a member of the room, which the commit checks again.
+    pub const fn is_by_member(self) -> bool {
+        match self {
+            Self::Live | Self::Forward | Self::ForwardNote | Self::Job => true,
+            Self::Webhook | Self::System => false,
+        }
+    }
+}
+
+/// Whom a message mentions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mention {
+    /// A user.
+    User(UserId),
+    /// Whoever holds a role.
+    Role(RoleId),
+    /// All members.
+    Everyone,
+    /// All members who are there.
+    Here,
+}
+
+impl fmt::Display for Mention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(user_id) => user_id.fmt(f),
+            Self::Role(role_id) => role_id.fmt(f),
+            Self::Everyone => f.write_str("@everyone"),
+            Self::Here => f.write_str("@here"),
+        }
+    }
 }
 
 /// One durable change of one room, to be decided and stored in one commit.
@@ -67,12 +116,72 @@ pub enum RoomChange {
         /// The stored form of the body.
         body: String,
         /// Its mentions.
-        mentions: Vec<String>,
+        mentions: Vec<Mention>,
         /// The `rev` that was edited: refused when the body changed after it.
         if_rev: Option<u32>,
     },
-    /// The end of a message.
+    /// The end of a message, and of all that hangs on it.
     Delete {
+        /// The message.
+        row_key: RowKey,
+    },
+    /// A reaction; nothing when it is there already.
+    AddReaction {
+        /// The message.
+        row_key: RowKey,
+        /// Who.
+        user_id: UserId,
+        /// With what.
+        emoji: String,
+    },
+    /// The end of a reaction; nothing when it is not there.
+    RemoveReaction {
+        /// The message.
+        row_key: RowKey,
+        /// Who.
+        user_id: UserId,
+        /// With what.
+        emoji: String,
+    },
+    /// A vote in a poll, in place of the voter's earlier one; nothing when it is the same.
+    Vote {
+        /// The poll.
+        row_key: RowKey,
+        /// Who.
+        user_id: UserId,
+        /// For what; none withdraws.
+        option_id: Option<OptionId>,
+    },
+    /// Pins a message to the room, with the server's PinMessage line after it; nothing when it is pinned.
+    Pin {
+        /// The message.
+        row_key: RowKey,
+        /// By whom.
+        by: UserId,
+    },
+    /// Unpins a message; nothing when it is not pinned.
+    Unpin {
+        /// The message.
+        row_key: RowKey,
+    },
+    /// Takes a file off a message.
+    RemoveFile {
+        /// The message.
+        row_key: RowKey,
+        /// The file.
+        file_id: FileId,
+    },
+    /// What the first link of a message shows, fetched after it was sent; nothing when the body was changed meanwhile.
+    SetPreview {
+        /// The message.
+        row_key: RowKey,
+        /// The `bodyRev` of the body that has the link.
+        body_rev: u32,
+        /// What it shows.
+        preview: Box<LinkPreview>,
+    },
+    /// Takes the link preview off a message; nothing when it has none.
+    RemovePreview {
         /// The message.
         row_key: RowKey,
     },
@@ -123,6 +232,25 @@ pub enum RoomChange {
     },
 }
 
+impl RoomChange {
+    /// The message that it changes; none when it makes one, or is not about messages.
+    pub(crate) fn row_key(&self) -> Option<RowKey> {
+        match self {
+            Self::Edit { row_key, .. }
+            | Self::Delete { row_key }
+            | Self::AddReaction { row_key, .. }
+            | Self::RemoveReaction { row_key, .. }
+            | Self::Vote { row_key, .. }
+            | Self::Pin { row_key, .. }
+            | Self::Unpin { row_key }
+            | Self::RemoveFile { row_key, .. }
+            | Self::SetPreview { row_key, .. }
+            | Self::RemovePreview { row_key } => Some(*row_key),
+            _ => None,
+        }
+    }
+}
+
 /// A message to be stored.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
@@ -141,7 +269,7 @@ pub struct NewMessage {
     /// Attached files.
     pub files: Vec<File>,
     /// Its mentions.
-    pub mentions: Vec<String>,
+    pub mentions: Vec<Mention>,
     /// The message that it answers: refused when that is not a live message of the room.
     pub reply_row_key: Option<RowKey>,
     /// What the first link shows.
@@ -154,12 +282,19 @@ pub struct NewMessage {
     pub slowmode_ms: Option<u64>,
 }
 
+impl NewMessage {
+    /// Whose nonces these are: the author's, or the webhook's sender's.
+    pub(crate) fn nonce_author(&self) -> Option<UserId> {
+        self.user_id.or_else(|| self.app_user.as_ref().map(|app_user| UserId::from_uuid(app_user.id.uuid())))
+    }
+}
+
 /// What an append did.
 #[derive(Debug, Clone)]
 pub struct Appended {
     /// The log entries of the commit, in order; none when nothing was stored.
     pub entries: Vec<LogEntry>,
-    /// The present state of the message that was sent or edited; none for other changes.
+    /// The present state of the message that was sent or changed; none when it was deleted, and for other changes.
     pub message: Option<Arc<Message>>,
     /// The `rev` that the change made, of a message.
     pub rev: u32,
@@ -189,6 +324,9 @@ pub enum AppendError {
         /// Time to wait, in ms.
         retry_after_ms: u64,
     },
+    /// The message has no such part, or has as many as it can have.
+    #[error("{0}")]
+    Unfit(&'static str),
     /// The body changed after the `rev` that was edited.
     #[error("the message was changed meanwhile")]
     Conflict,

@@ -3,39 +3,49 @@
 use std::{borrow::Cow, collections::HashSet, sync::LazyLock};
 
 use parlour_protocol::{
-    ProtocolError, UserId,
+    ProtocolError, RoleId, UserId,
     limits::{MENTIONS_PER_MESSAGE, STORED_UNITS},
     operation::Format,
 };
-use pulldown_cmark::{CowStr, Event, Options, Parser, TextMergeStream, html};
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+
+use crate::store::Mention;
 
 /// A body as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Body {
     /// Sanitised HTML.
     pub(crate) html: String,
-    /// Distinct mentioned ids in the order of the text.
-    pub(crate) mentions: Vec<String>,
+    /// Distinct mentions in the order of the text.
+    pub(crate) mentions: Vec<Mention>,
+}
+
+/// What an author's mentions of roles, of everyone and of who is here are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broadcasts {
+    /// Mentions.
+    Allowed,
+    /// Text like any other.
+    Text,
 }
 
 impl Body {
-    /// Renders what a member sent.
+    /// Renders what was sent.
     ///
     /// # Errors
     /// `bad_request` when the stored form is longer than [`STORED_UNITS`] UTF-16 units.
-    pub(crate) fn render(source: &str, format: Format) -> Result<Self, ProtocolError> {
-        let html = match format {
-            Format::Text => escape(source).into_owned(),
-            Format::Markdown => SANITISER.clean(&markdown_to_html(source)).to_string(),
-            Format::Html => SANITISER.clean(source).to_string(),
+    pub(crate) fn render(source: &str, format: Format, broadcasts: Broadcasts) -> Result<Self, ProtocolError> {
+        let body = match format {
+            Format::Text => Self { html: escape(source).into_owned(), mentions: Vec::new() },
+            Format::Markdown => find_mentions(SANITISER.clean(&markdown_to_html(source)).to_string(), broadcasts),
+            Format::Html => find_mentions(SANITISER.clean(source).to_string(), broadcasts),
         };
         // A text of so many bytes cannot have more UTF-16 units.
-        if html.len() > STORED_UNITS && html.encode_utf16().count() > STORED_UNITS {
+        if body.html.len() > STORED_UNITS && body.html.encode_utf16().count() > STORED_UNITS {
             let reason = format!("is longer than {STORED_UNITS} UTF-16 units once stored");
             return Err(ProtocolError::bad_field("/message", reason));
         }
-        let mentions = if format == Format::Text { Vec::new() } else { mentions_of(&html) };
-        Ok(Self { html, mentions })
+        Ok(body)
     }
 
     /// Whether a reader sees nothing of it.
@@ -69,52 +79,90 @@ fn escape(text: &str) -> Cow<'_, str> {
 
 /// CommonMark without raw HTML, with mentions and custom emoji in running text.
 fn markdown_to_html(source: &str) -> String {
-    let events = TextMergeStream::new(Parser::new_ext(source, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES));
+    let mut events = Vec::new();
+    let mut run = Run::default();
     let mut is_code = false;
-    let events = events.map(|event| match event {
-        Event::Start(pulldown_cmark::Tag::CodeBlock(kind)) => {
-            is_code = true;
-            Event::Start(pulldown_cmark::Tag::CodeBlock(kind))
+    let parser = Parser::new_ext(source, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
+    for (event, range) in parser.into_offset_iter() {
+        match event {
+            Event::Text(piece) if !is_code => {
+                run.push(&piece, source, range);
+                continue;
+            }
+            Event::Start(Tag::CodeBlock(_)) => is_code = true,
+            Event::End(TagEnd::CodeBlock) => is_code = false,
+            _ => {}
         }
-        Event::End(pulldown_cmark::TagEnd::CodeBlock) => {
-            is_code = false;
-            Event::End(pulldown_cmark::TagEnd::CodeBlock)
-        }
-        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
-        Event::Text(text) if !is_code => match mark_mentions(&text) {
-            Cow::Borrowed(_) => Event::Text(text),
-            Cow::Owned(html) => Event::InlineHtml(CowStr::from(html)),
-        },
-        other => other,
-    });
+        events.extend(run.take());
+        events.push(match event {
+            Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+            other => other,
+        });
+    }
+    events.extend(run.take());
     let mut rendered = String::with_capacity(source.len() * 3 / 2);
-    html::push_html(&mut rendered, events);
+    html::push_html(&mut rendered, events.into_iter());
     rendered.truncate(rendered.trim_end().len());
     rendered
 }
 
-/// Turns `<@id>`, `<@&id>`, `@everyone`, `@here` and `<:name:id>` in plain text into spans.
-fn mark_mentions(text: &str) -> Cow<'_, str> {
+/// Pieces of text without anything between them.
+#[derive(Default)]
+struct Run {
+    text: String,
+    /// Where characters stand that were escaped, or written as an entity: they begin nothing.
+    literal: Vec<usize>,
+    /// Where the last piece ends in the source.
+    end: usize,
+}
+
+impl Run {
+    fn push(&mut self, piece: &str, source: &str, range: std::ops::Range<usize>) {
+        let is_escaped = self.end != range.start && source[..range.start].ends_with('\\');
+        if is_escaped || source[range.clone()] != *piece {
+            self.literal.push(self.text.len());
+        }
+        self.text.push_str(piece);
+        self.end = range.end;
+    }
+
+    fn take(&mut self) -> Option<Event<'static>> {
+        let Self { text, literal, .. } = std::mem::take(self);
+        if text.is_empty() {
+            return None;
+        }
+        Some(match mark_mentions(&text, &literal) {
+            Some(html) => Event::InlineHtml(CowStr::from(html)),
+            None => Event::Text(CowStr::from(text)),
+        })
+    }
+}
+
+/// Turns `<@id>`, `<@&id>`, `@everyone`, `@here` and `<:name:id>` in plain text into spans; none when there are none.
+fn mark_mentions(text: &str, literal: &[usize]) -> Option<String> {
     if !text.contains(['@', '<']) {
-        return Cow::Borrowed(text);
+        return None;
     }
     let mut html = String::new();
-    let mut rest = text;
+    let mut at = 0;
     let mut before = ' ';
     let mut found = false;
-    while let Some(character) = rest.chars().next() {
-        if let Some((span, length)) = mention_at(rest, before) {
+    while let Some(character) = text[at..].chars().next() {
+        let mention = mention_at(&text[at..], before);
+        let mention = mention.filter(|(_, length)| !literal.iter().any(|literal| (at..at + length).contains(literal)));
+        if let Some((span, length)) = mention {
             html.push_str(&span);
-            rest = &rest[length..];
+            at += length;
             before = '>';
             found = true;
         } else {
-            html.push_str(&escape(&rest[..character.len_utf8()]));
-            rest = &rest[character.len_utf8()..];
+            let end = at + character.len_utf8();
+            html.push_str(&escape(&text[at..end]));
+            at = end;
             before = character;
         }
     }
-    if found { Cow::Owned(html) } else { Cow::Borrowed(text) }
+    found.then_some(html)
 }
 
 /// The span of a mention that `text` begins with, and how much of the text it stands for.
@@ -148,23 +196,92 @@ fn is_id(text: &str) -> bool {
     text.parse::<UserId>().is_ok()
 }
 
-/// The ids of the mention spans in sanitised HTML, whose form is the serialiser's: lower-case names, attributes in
-/// double quotes.
-fn mentions_of(html: &str) -> Vec<String> {
+/// A piece of sanitised HTML, whose form is the serialiser's: lower-case names, attributes in double quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// What stands between `<` and `>`.
+    Tag(&'a str),
+    /// Text with its entities.
+    Text(&'a str),
+}
+
+/// Takes sanitised HTML to pieces.
+pub(crate) fn pieces(html: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = html;
+    std::iter::from_fn(move || {
+        let Some(inner) = rest.strip_prefix('<') else {
+            let text = &rest[..rest.find('<').unwrap_or(rest.len())];
+            rest = &rest[text.len()..];
+            return (!text.is_empty()).then_some(Piece::Text(text));
+        };
+        let mut is_quoted = false;
+        let end = inner.find(|character| {
+            is_quoted ^= character == '"';
+            character == '>' && !is_quoted
+        });
+        let tag = &inner[..end.unwrap_or(inner.len())];
+        rest = inner.get(tag.len() + 1..).unwrap_or_default();
+        Some(Piece::Tag(tag))
+    })
+}
+
+/// Finds the mentions of sanitised HTML. What only looks like one, because it stands in code, in a link or in a
+/// quotation, or is not the author's to make, becomes text.
+fn find_mentions(html: String, broadcasts: Broadcasts) -> Body {
+    if !html.contains("data-type") {
+        return Body { html, mentions: Vec::new() };
+    }
     let mut mentions = Vec::new();
     let mut seen = HashSet::new();
-    for tag in html.split("<span").skip(1) {
-        let tag = tag.split('>').next().unwrap_or_default();
-        if attribute(tag, "data-type") != Some("mention") {
+    let mut rendered = String::with_capacity(html.len());
+    // Elements in which nothing is a mention, and for each open span whether it is left out.
+    let mut sheltered = 0_usize;
+    let mut spans = Vec::new();
+    for piece in pieces(&html) {
+        let Piece::Tag(tag) = piece else {
+            let (Piece::Text(text) | Piece::Tag(text)) = piece;
+            rendered.push_str(text);
             continue;
+        };
+        let name = tag.split(' ').next().unwrap_or_default();
+        match name {
+            "a" | "blockquote" | "code" | "kbd" | "pre" | "q" | "samp" => sheltered += 1,
+            "/a" | "/blockquote" | "/code" | "/kbd" | "/pre" | "/q" | "/samp" => sheltered = sheltered.saturating_sub(1),
+            "/span" if spans.pop() == Some(true) => continue,
+            "span" => {
+                let is_meant = attribute(tag, "data-type") == Some("mention");
+                let mention = mention_of(tag, broadcasts).filter(|_| sheltered == 0);
+                spans.push(is_meant && mention.is_none());
+                match mention {
+                    Some(mention) if mentions.len() < MENTIONS_PER_MESSAGE && seen.insert(mention.to_string()) => {
+                        mentions.push(mention);
+                    }
+                    None if is_meant => continue,
+                    Some(_) | None => {}
+                }
+            }
+            _ => {}
         }
-        let Some(id) = attribute(tag, "data-id") else { continue };
-        let known = id == "@everyone" || id == "@here" || is_id(id);
-        if known && mentions.len() < MENTIONS_PER_MESSAGE && seen.insert(id) {
-            mentions.push(id.to_owned());
-        }
+        rendered.push('<');
+        rendered.push_str(tag);
+        rendered.push('>');
     }
-    mentions
+    Body { html: rendered, mentions }
+}
+
+/// The mention that a span's tag makes.
+fn mention_of(tag: &str, broadcasts: Broadcasts) -> Option<Mention> {
+    if attribute(tag, "data-type") != Some("mention") {
+        return None;
+    }
+    let id = attribute(tag, "data-id")?;
+    let mention = match id {
+        "@everyone" => Mention::Everyone,
+        "@here" => Mention::Here,
+        id if attribute(tag, "data-mention-type") == Some("role") => Mention::Role(id.parse::<RoleId>().ok()?),
+        id => return id.parse().ok().map(Mention::User),
+    };
+    (broadcasts == Broadcasts::Allowed).then_some(mention)
 }
 
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
@@ -173,23 +290,13 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn is_blank(html: &str) -> bool {
-    let mut is_tag = false;
-    let text: String = html
-        .chars()
-        .filter(|character| match character {
-            '<' => {
-                is_tag = true;
-                false
-            }
-            '>' if is_tag => {
-                is_tag = false;
-                false
-            }
-            _ => !is_tag,
-        })
-        .take(64)
-        .collect();
-    text.replace("&nbsp;", " ").chars().all(|character| character.is_whitespace() || is_invisible(character))
+    pieces(html).all(|piece| match piece {
+        Piece::Tag(_) => true,
+        Piece::Text(text) => {
+            let text = text.replace("&nbsp;", " ");
+            text.chars().all(|character| character.is_whitespace() || is_invisible(character))
+        }
+    })
 }
 
 /// Characters that leave nothing on the screen.
@@ -286,7 +393,7 @@ mod tests {
     use super::*;
 
     fn render(source: &str, format: Format) -> Body {
-        Body::render(source, format).expect("the body is short")
+        Body::render(source, format, Broadcasts::Allowed).expect("the body is short")
     }
 
     #[test]
@@ -308,7 +415,7 @@ mod tests {
     fn markdown_mentions_become_spans_outside_of_code() {
         let id = "0b6f2c1e-4a57-4d0e-9d3a-1f5f0c7a2e01";
         let body = render(&format!("hi <@{id}>, `<@{id}>` and\n\n```\n@everyone\n```\n@here"), Format::Markdown);
-        assert_eq!(body.mentions, [id, "@here"]);
+        assert_eq!(body.mentions, [Mention::User(id.parse().unwrap()), Mention::Here]);
     }
 
     #[test]
@@ -321,7 +428,7 @@ mod tests {
     #[test]
     fn a_body_without_visible_text_is_blank() {
         for source in ["", " \n ", "\u{200b}\u{feff}", "&nbsp;"] {
-            assert!(Body::render(source, Format::Html).expect("short").is_blank(), "{source:?}");
+            assert!(Body::render(source, Format::Html, Broadcasts::Allowed).expect("short").is_blank(), "{source:?}");
         }
         assert!(render("<p><br></p><script>x</script>", Format::Html).is_blank());
         assert!(!render("&nbsp;", Format::Text).is_blank());
@@ -330,8 +437,8 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_bounded() {
-        assert!(Body::render(&"<".repeat(7500), Format::Text).is_ok());
-        let error = Body::render(&"<".repeat(7501), Format::Text).expect_err("four units each");
+        assert!(Body::render(&"<".repeat(7500), Format::Text, Broadcasts::Text).is_ok());
+        let error = Body::render(&"<".repeat(7501), Format::Text, Broadcasts::Text).expect_err("four units each");
         assert_eq!(error.field.as_deref(), Some("/message"));
     }
 }

@@ -26,7 +26,7 @@ pub(crate) async fn edit(state: &AppState, caller: &Caller, data: MessageEdit) -
     let access = state.rooms.reader(data.room_id, caller.user_id).await?;
     let current = find_for(state, &access, data.row_key, MessageOperation::Update).await?;
     gate::check_edit(&access, Timestamp::now())?;
-    let body = Body::render(&data.message, data.format.unwrap_or(Format::Text))?;
+    let body = Body::render(&data.message, data.format.unwrap_or(Format::Text), gate::broadcasts_of(&access))?;
     if body.is_blank() && current.files.is_empty() {
         return Err(ProtocolError::bad_field("/message", "nothing is left to show"));
     }

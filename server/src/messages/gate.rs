@@ -2,6 +2,7 @@
 
 use parlour_protocol::{ErrorCode, Permissions, ProtocolError, Timestamp};
 
+use super::body::Broadcasts;
 use crate::rooms::state::Access;
 
 /// Whether the member may write at all: SendMessages, then timeout (nobody is exempt), then read-only.
@@ -41,6 +42,11 @@ pub(crate) fn check_typing(access: &Access, now: Timestamp) -> Result<(), Protoc
 /// The time between two sends that holds for this member, in ms.
 pub(crate) fn slowmode_of(access: &Access) -> Option<u64> {
     access.room().slowmode_ms.filter(|_| !access.allows(Permissions::MANAGE_MESSAGES))
+}
+
+/// What the member's mentions of roles and of everyone are.
+pub(crate) fn broadcasts_of(access: &Access) -> Broadcasts {
+    if access.allows(Permissions::MENTION_EVERYONE) { Broadcasts::Allowed } else { Broadcasts::Text }
 }
 
 /// The error of a send that came too early.

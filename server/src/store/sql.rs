@@ -4,6 +4,7 @@
 
 mod facts;
 mod group;
+mod message_change;
 mod read;
 mod retention;
 mod room_change;

@@ -395,8 +395,8 @@ impl Socket {
             Ok(placed) => {
                 let state = Arc::clone(&self.state);
                 self.state.tasks.spawn(async move {
-                    let outcome: Result<MessageReply, _> = within_deadline(placed.outcome(&state, &caller)).await;
-                    ticket.answer(outcome);
+                    let outcome = within_deadline(placed.outcome(&state)).await;
+                    ticket.answer(outcome.map(|message| MessageReply { message }));
                 });
             }
             Err(error) => ticket.refuse(error),

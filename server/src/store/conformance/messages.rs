@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     bus::BusEvent,
-    store::{AppendError, NewMessage, Origin, RoomChange},
+    store::{AppendError, Mention, NewMessage, Origin, RoomChange},
 };
 
 async fn a_sent_message_is_read_back(mut subject: Subject) {
@@ -21,7 +21,7 @@ async fn a_sent_message_is_read_back(mut subject: Subject) {
     let target = subject.send(room_id, owner, "first").await;
     let new = NewMessage {
         nonce: Some(nonce("one")),
-        mentions: vec!["@everyone".to_owned()],
+        mentions: vec![Mention::Everyone],
         reply_row_key: Some(target.row_key),
         ..text(owner, "a <b>bold</b> 👋 body")
     };

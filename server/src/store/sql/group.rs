@@ -7,14 +7,13 @@ use std::{
 };
 
 use parlour_protocol::{
-    DurableEvent, MessageType, Nonce, RoomId, RowKey, Timestamp, UserId,
-    event::{MessageCreated, MessageDeleted, MessageUpdated},
-    object::{Message, MessageChange, MessageDelta},
+    DurableEvent, MessageType, Nonce, RoomId, RowKey, Timestamp, UserId, event::MessageCreated, object::Message,
 };
 use sqlx::AssertSqlSafe;
 
 use super::{
     facts::Known,
+    message_change::{AUTHOR_FOLLOWS, Change, MENTIONS, MentionRow, OWN_FOLLOWS},
     read,
     row::{COLUMNS, MessageRow, Stored, list_to_json, shows_nonce, signed, to_json, unsigned},
     statement::{Batch, Rows},
@@ -83,8 +82,8 @@ type NonceKey = (RoomId, Option<UserId>, i64, Nonce);
 
 /// What was read for the changes at hand.
 #[derive(Default)]
-struct Facts {
-    messages: HashMap<(RoomId, RowKey), Stored>,
+pub(super) struct Facts {
+    pub(super) messages: HashMap<(RoomId, RowKey), Stored>,
     nonces: HashMap<NonceKey, Stored>,
     /// Sent in this very group.
     sent: HashMap<NonceKey, Arc<Message>>,
@@ -94,8 +93,8 @@ pub(super) struct Group<'a> {
     pub(super) tx: Tx,
     pub(super) known: &'a mut Known,
     nonces: Nonces,
-    facts: Facts,
-    writes: Writes,
+    pub(super) facts: Facts,
+    pub(super) writes: Writes,
     pub(super) has_written: bool,
 }
 
@@ -139,10 +138,7 @@ impl Group<'_> {
                         nonces.extend(nonce_key(append.room_id, new));
                     }
                 }
-                RoomChange::Edit { row_key, .. } | RoomChange::Delete { row_key } => {
-                    keys.insert((append.room_id, *row_key));
-                }
-                _ => {}
+                change => keys.extend(change.row_key().map(|row_key| (append.room_id, row_key))),
             }
         }
         for (room_id, row_key) in keys {
@@ -187,11 +183,7 @@ impl Group<'_> {
                     },
                 }
             }
-            RoomChange::Edit { row_key, body, mentions, if_rev } => {
-                Ok(self.edit(append, *row_key, body, mentions, *if_rev)?)
-            }
-            RoomChange::Delete { row_key } => Ok(self.delete(append, *row_key)?),
-            _ => Err(StoreError::Internal("not a change of a message".into()).into()),
+            _ => self.change_of_message(append).await,
         }
     }
 
@@ -229,7 +221,8 @@ impl Group<'_> {
             let clock = self.known.members.get_mut(&author).ok_or(AppendError::NoAccess)?;
             check_slowmode(new.slowmode_ms, *clock, at)?;
             if let Some(target) = new.reply_row_key {
-                check_live(self.facts.messages.get(&(room_id, target)))?;
+                let root = check_live(self.facts.messages.get(&(room_id, target)))?;
+                self.writes.follow(author, root, at);
             }
             *clock = Some(at);
             self.writes.clocks.insert(author, at);
@@ -240,6 +233,7 @@ impl Group<'_> {
             room.active_tick = tick;
         }
         let message = Arc::new(new_message(room_id, new, tick, unsigned(room.seq)));
+        self.writes.mentions.extend(MentionRow::all(&message, &new.mentions));
         self.writes.heads.insert(room_id);
         if let Some(key) = nonce_key(room_id, new) {
             self.facts.sent.insert(key, Arc::clone(&message));
@@ -254,59 +248,7 @@ impl Group<'_> {
         Ok(Appended { entries: vec![entry], rev: 1, message: Some(message) })
     }
 
-    fn edit(
-        &mut self,
-        append: &Append,
-        row_key: RowKey,
-        body: &str,
-        mentions: &[String],
-        if_rev: Option<u32>,
-    ) -> Outcome {
-        self.check_room(append.room_id)?;
-        let key = (append.room_id, row_key);
-        let stored = self.facts.messages.get_mut(&key).filter(|stored| !stored.is_deleted);
-        let message = &mut stored.ok_or(AppendError::NotFound("message"))?.message;
-        if if_rev.is_some_and(|rev| message.body_rev > rev) {
-            return Err(AppendError::Conflict);
-        }
-        if message.message == body && message.mentions == mentions {
-            let unchanged = Arc::new(message.clone());
-            return Ok(Appended { entries: Vec::new(), rev: unchanged.rev, message: Some(unchanged) });
-        }
-        let rev = message.rev + 1;
-        let delta = MessageDelta {
-            message: (message.message != body).then(|| body.to_owned()),
-            body_rev: Some(rev),
-            mentions: (message.mentions != mentions).then(|| mentions.to_vec()),
-            is_edited: (!message.is_edited).then_some(true),
-            updated_at: Some(millis(append.now).max(message.created_at)),
-            ..MessageDelta::default()
-        };
-        message.apply(delta.clone());
-        message.rev = rev;
-        let message = Arc::new(message.clone());
-        let changes = MessageChange::Delta(Box::new(delta));
-        let event = DurableEvent::MessageUpdated(Box::new(MessageUpdated { row_key, rev, changes }));
-        self.writes.changes.push(Change::Edited(Arc::clone(&message)));
-        let entry = self.log(append, event, Some(row_key))?;
-        Ok(Appended { entries: vec![entry], rev, message: Some(message) })
-    }
-
-    fn delete(&mut self, append: &Append, row_key: RowKey) -> Outcome {
-        self.check_room(append.room_id)?;
-        let key = (append.room_id, row_key);
-        let stored = self.facts.messages.get_mut(&key).filter(|stored| !stored.is_deleted);
-        let stored = stored.ok_or(AppendError::NotFound("message"))?;
-        stored.is_deleted = true;
-        stored.message.rev += 1;
-        let rev = stored.message.rev;
-        self.writes.changes.push(Change::Deleted { key, rev, at: millis(append.now) });
-        let event = DurableEvent::MessageDeleted(Box::new(MessageDeleted { row_key, rev }));
-        let entry = self.log(append, event, Some(row_key))?;
-        Ok(Appended { entries: vec![entry], rev, message: None })
-    }
-
-    fn check_room(&self, room_id: RoomId) -> Result<(), AppendError> {
+    pub(super) fn check_room(&self, room_id: RoomId) -> Result<(), AppendError> {
         self.known.rooms.get(&room_id).filter(|room| !room.is_deleted).map(|_| ()).ok_or(AppendError::NoAccess)
     }
 
@@ -335,6 +277,18 @@ impl Group<'_> {
         user_id: UserId,
         body: String,
     ) -> Result<LogEntry, AppendError> {
+        self.line_about(append, message_type, user_id, body, None)
+    }
+
+    /// The same about a message.
+    pub(super) fn line_about(
+        &mut self,
+        append: &Append,
+        message_type: MessageType,
+        user_id: UserId,
+        body: String,
+        about: Option<RowKey>,
+    ) -> Result<LogEntry, AppendError> {
         let new = NewMessage {
             message_type,
             user_id: Some(user_id),
@@ -344,7 +298,7 @@ impl Group<'_> {
             body,
             files: Vec::new(),
             mentions: Vec::new(),
-            reply_row_key: None,
+            reply_row_key: about,
             link_preview: None,
             poll: None,
             is_forward: false,
@@ -379,17 +333,17 @@ fn settle(outcome: Result<Appended, Stop>) -> Result<Outcome, DbError> {
 }
 
 fn is_of_message(change: &RoomChange) -> bool {
-    matches!(change, RoomChange::Send(_) | RoomChange::Edit { .. } | RoomChange::Delete { .. })
+    matches!(change, RoomChange::Send(_)) || change.row_key().is_some()
 }
 
 /// The member who sends; none for the server and for webhooks.
 fn author_of(append: &Append) -> Option<(RoomId, UserId)> {
     let RoomChange::Send(new) = &append.change else { return None };
-    new.user_id.filter(|_| new.origin != Origin::System).map(|user_id| (append.room_id, user_id))
+    new.user_id.filter(|_| new.origin.is_by_member()).map(|user_id| (append.room_id, user_id))
 }
 
 fn nonce_key(room_id: RoomId, new: &NewMessage) -> Option<NonceKey> {
-    new.nonce.clone().map(|nonce| (room_id, new.user_id, new.origin as i64, nonce))
+    new.nonce.clone().map(|nonce| (room_id, new.nonce_author(), new.origin as i64, nonce))
 }
 
 pub(super) fn millis(nanos: i64) -> Timestamp {
@@ -405,8 +359,8 @@ fn check_slowmode(slowmode_ms: Option<u64>, clock: Option<i64>, now: i64) -> Res
     }
 }
 
-fn check_live(target: Option<&Stored>) -> Result<(), AppendError> {
-    target.filter(|stored| !stored.is_deleted).map(|_| ()).ok_or(AppendError::NotFound("message to reply to"))
+fn check_live(target: Option<&Stored>) -> Result<&Message, AppendError> {
+    target.filter(|stored| !stored.is_deleted).map(|stored| &stored.message).ok_or(AppendError::NotFound("message to reply to"))
 }
 
 fn new_message(room_id: RoomId, new: &NewMessage, tick: i64, seq: u64) -> Message {
@@ -425,7 +379,7 @@ fn new_message(room_id: RoomId, new: &NewMessage, tick: i64, seq: u64) -> Messag
         app_user: new.app_user.clone(),
         message: new.body.clone(),
         files: new.files.clone(),
-        mentions: new.mentions.clone(),
+        mentions: new.mentions.iter().map(ToString::to_string).collect(),
         reply_row_key: new.reply_row_key,
         link_preview: new.link_preview.clone(),
         reactions: Vec::new(),
@@ -441,9 +395,14 @@ fn new_message(room_id: RoomId, new: &NewMessage, tick: i64, seq: u64) -> Messag
 
 /// Rows to be written.
 #[derive(Default)]
-struct Writes {
+pub(super) struct Writes {
     messages: Vec<NewRow>,
-    changes: Vec<Change>,
+    pub(super) changes: Vec<Change>,
+    pub(super) mentions: Vec<MentionRow>,
+    /// Threads that who answers follows from now on, with the time.
+    pub(super) own_follows: HashMap<(RoomId, UserId, RowKey), i64>,
+    /// Threads that the authors of what is answered follow, unless they decided otherwise before.
+    pub(super) author_follows: HashMap<(RoomId, UserId, RowKey), i64>,
     log: Vec<LogRow>,
     heads: HashSet<RoomId>,
     clocks: HashMap<(RoomId, UserId), i64>,
@@ -461,11 +420,6 @@ struct LogRow {
     row_key: Option<RowKey>,
     payload: Option<String>,
     at: Timestamp,
-}
-
-enum Change {
-    Edited(Arc<Message>),
-    Deleted { key: (RoomId, RowKey), rev: u32, at: Timestamp },
 }
 
 static PLAIN_MESSAGES: Rows = Rows {
@@ -534,7 +488,7 @@ impl Writes {
                     .bind(message.map(|message| message.row_key))
                     .bind(message.map(|message| message.seq))
                     .bind(message.map(|message| message.r#type.as_str()))
-                    .bind(message.and_then(|message| message.user_id))
+                    .bind(message.and_then(|message| message.user_id.or(row.and_then(|row| row.app_author()))))
                     .bind(message.and_then(|message| message.app_user.as_ref().map(to_json)))
                     .bind(row.map(|row| row.origin))
                     .bind(row.and_then(|row| row.nonce.as_ref()))
@@ -577,11 +531,38 @@ impl Writes {
                     .bind(row.map(|(_, at)| *at))
             })
             .await?;
+        batch = batch
+            .add(&MENTIONS, &self.mentions, |query, row| {
+                query
+                    .bind(row.map(|row| row.room_id))
+                    .bind(row.map(|row| row.kind))
+                    .bind(row.map(|row| row.target))
+                    .bind(row.map(|row| row.row_key))
+                    .bind(row.and_then(|row| row.author))
+            })
+            .await?;
+        for (rows, follows) in [(&OWN_FOLLOWS, self.own_follows), (&AUTHOR_FOLLOWS, self.author_follows)] {
+            let follows: Vec<_> = follows.into_iter().collect();
+            batch = batch
+                .add(rows, &follows, |query, row| {
+                    query
+                        .bind(row.map(|((room_id, ..), _)| *room_id))
+                        .bind(row.map(|((_, user_id, _), _)| *user_id))
+                        .bind(row.map(|((.., row_key), _)| *row_key))
+                        .bind(row.map(|(_, at)| *at))
+                })
+                .await?;
+        }
         batch.run().await
     }
 }
 
 impl NewRow {
+    /// The sender of a webhook's message.
+    fn app_author(&self) -> Option<UserId> {
+        self.message.app_user.as_ref().map(|app_user| UserId::from_uuid(app_user.id.uuid()))
+    }
+
     /// Whether it holds nothing but what most messages hold.
     fn is_plain(&self) -> bool {
         let message = &*self.message;
@@ -592,44 +573,5 @@ impl NewRow {
             && message.link_preview.is_none()
             && message.poll.is_none()
             && !message.is_forward
-    }
-}
-
-impl Change {
-    async fn write(&self, tx: &mut Tx) -> Result<(), DbError> {
-        match self {
-            Self::Edited(message) => {
-                tx.query(
-                    "update message set rev = $3, body_rev = $4, body = $5, mentions = $6, is_edited = $7, \
-                     updated_at = $8 where room_id = $1 and tick = $2",
-                )
-                .bind(message.room_id)
-                .bind(message.row_key)
-                .bind(message.rev)
-                .bind(message.body_rev)
-                .bind(&message.message)
-                .bind(list_to_json(&message.mentions))
-                .bind(message.is_edited)
-                .bind(message.updated_at)
-                .execute()
-                .await?;
-            }
-            Self::Deleted { key: (room_id, row_key), rev, at } => {
-                // The row stays, without content: its key and its nonce are never used again.
-                tx.query(
-                    "update message set rev = $3, deleted_at = $4, body = '', app_user = null, files = null, \
-                     mentions = null, link_preview = null, poll = null, is_pinned = $5 \
-                     where room_id = $1 and tick = $2",
-                )
-                .bind(*room_id)
-                .bind(*row_key)
-                .bind(*rev)
-                .bind(*at)
-                .bind(false)
-                .execute()
-                .await?;
-            }
-        }
-        Ok(())
     }
 }

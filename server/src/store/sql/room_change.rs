@@ -80,7 +80,7 @@ impl Group<'_> {
                 let delta = MemberDelta { nickname: nickname.clone(), timeout_until: *timeout_until };
                 self.update_member(append, *user_id, delta).await?
             }
-            RoomChange::Send(_) | RoomChange::Edit { .. } | RoomChange::Delete { .. } => {
+            _ => {
                 return Err(StoreError::Internal("not a change of a room".into()).into());
             }
         };

@@ -8,8 +8,8 @@ use crate::store::{Origin, StoreError};
 
 /// The columns of [`MessageRow`]; `m` is the table.
 pub(super) const COLUMNS: &str = "m.room_id, m.tick, m.seq, m.rev, m.body_rev, m.type, m.user_id, m.app_user, \
-    m.origin, m.nonce, m.body, m.files, m.mentions, m.reply_tick, m.link_preview, m.poll, m.is_edited, m.is_forward, \
-    m.is_pinned, m.updated_at, m.deleted_at";
+    m.origin, m.nonce, m.body, m.files, m.mentions, m.reply_tick, m.link_preview, m.poll, m.reactions, m.is_edited, \
+    m.is_forward, m.is_pinned, m.updated_at, m.deleted_at";
 
 /// A row of `message`.
 #[derive(Debug, sqlx::FromRow)]
@@ -30,6 +30,7 @@ pub(super) struct MessageRow {
     reply_tick: Option<i64>,
     link_preview: Option<String>,
     poll: Option<String>,
+    reactions: Option<String>,
     is_edited: bool,
     is_forward: bool,
     is_pinned: bool,
@@ -60,14 +61,14 @@ impl TryFrom<MessageRow> for Stored {
             r#type: message_type,
             created_at: row_key.created_at(),
             updated_at: row.updated_at.map_or_else(|| row_key.created_at(), Timestamp::from_millis),
-            user_id: row.user_id.map(UserId::from_uuid),
+            user_id: row.user_id.filter(|_| message_type != MessageType::Webhook).map(UserId::from_uuid),
             app_user: from_json(row.app_user)?,
             message: row.body,
             files: from_json(row.files)?.unwrap_or_default(),
             mentions: from_json(row.mentions)?.unwrap_or_default(),
             reply_row_key: row.reply_tick.map(RowKey::from_tick),
             link_preview: from_json(row.link_preview)?,
-            reactions: Vec::new(),
+            reactions: from_json(row.reactions)?.unwrap_or_default(),
             poll: from_json(row.poll)?,
             reply_count: 0,
             is_edited: row.is_edited,

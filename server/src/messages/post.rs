@@ -1,0 +1,213 @@
+//! The one way in which messages come to be: permit, append, tell.
+//!
+//! | step | when it fails |
+//! | --- | --- |
+//! | permit: membership, gate, body | refused, nothing stored; a repeat of a stored nonce still answers the first result |
+//! | append: nonce, slowmode, reply target, mentions, follows, commit | refused, or outcome unknown |
+//! | publish | done by the store with the commit; whoever misses it reads the store |
+//! | tell the sender of the moved marker, and those who were mentioned | best effort |
+//!
+//! What a message's origin skips is a property of [`Origin`]. The lines that the server writes about a change of a
+//! room are appended by the store together with that change.
+
+use std::sync::Arc;
+
+use parlour_protocol::{
+    ConnectionId, DurableEvent, MessageType, Nonce, OptionId, ProtocolError, RoomId, RowKey, Timestamp, UserEvent,
+    UserId,
+    event::MembershipUpdated,
+    object::{File, LinkPreview, Message, MessageAppUser, Poll, PollOption},
+    operation::{Format, PollInput},
+};
+
+use super::{
+    body::{Body, Broadcasts},
+    gate,
+};
+use crate::{
+    app::AppState,
+    bus::BusEvent,
+    clock,
+    error::append_error,
+    rooms::state::Access,
+    store::{Append, AppendError, NewMessage, Origin, PendingAppend, RoomChange},
+};
+
+/// A message to be posted.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) room_id: RoomId,
+    pub(crate) origin: Origin,
+    pub(crate) author: Author,
+    pub(crate) content: Content,
+    /// Files that are the author's to attach.
+    pub(crate) files: Vec<File>,
+    pub(crate) link_preview: Option<LinkPreview>,
+    pub(crate) reply_row_key: Option<RowKey>,
+    pub(crate) nonce: Option<Nonce>,
+    /// The socket that caused it.
+    pub(crate) cause: Option<ConnectionId>,
+    /// The store's generation when the command was received.
+    pub(crate) generation: u64,
+}
+
+/// Who writes.
+#[derive(Debug)]
+pub(crate) enum Author {
+    Member(UserId),
+    /// What a webhook's call shows as its sender.
+    App(MessageAppUser),
+}
+
+/// What is written.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Body { source: String, format: Format },
+    Poll(PollInput),
+}
+
+impl Draft {
+    pub(crate) fn new(room_id: RoomId, origin: Origin, author: Author, content: Content) -> Self {
+        Self {
+            room_id,
+            origin,
+            author,
+            content,
+            files: Vec::new(),
+            link_preview: None,
+            reply_row_key: None,
+            nonce: None,
+            cause: None,
+            generation: u64::MAX,
+        }
+    }
+}
+
+/// A message that has its place in the room's order.
+#[derive(Debug)]
+pub(crate) enum Placed {
+    /// Waits for its commit.
+    Pending { member: Option<Access>, append: PendingAppend },
+    /// Was stored before.
+    Repeat(Box<Message>),
+}
+
+/// Posts a message and waits for its commit.
+///
+/// # Errors
+/// Those of the gate, `not_found` for the message answered, `bad_request`, `unavailable`.
+pub(crate) async fn post(state: &AppState, draft: Draft) -> Result<Message, ProtocolError> {
+    place(state, draft).await?.outcome(state).await
+}
+
+/// Gives a message its place in the room's order.
+///
+/// # Errors
+/// As [`post`], but for what the commit decides.
+pub(crate) async fn place(state: &AppState, draft: Draft) -> Result<Placed, ProtocolError> {
+    let (room_id, origin, cause, generation) = (draft.room_id, draft.origin, draft.cause, draft.generation);
+    // What a repeat is found by, when the draft is refused today.
+    let repeat = match (&draft.author, &draft.nonce) {
+        (Author::Member(user_id), Some(nonce)) => Some((*user_id, nonce.clone())),
+        _ => None,
+    };
+    match permit(state, draft).await {
+        Ok((member, message)) => {
+            let now = clock::now_nanos();
+            let append = Append { room_id, now, cause, generation, change: RoomChange::Send(Box::new(message)) };
+            Ok(Placed::Pending { member, append: state.store.append(append).await })
+        }
+        Err(rejection) => {
+            let Some((user_id, nonce)) = repeat else { return Err(rejection) };
+            let found = state.store.find_nonce(room_id, user_id, origin, &nonce).await.map_err(append_error)?;
+            found.map(|message| Placed::Repeat(Box::new(message))).ok_or(rejection)
+        }
+    }
+}
+
+impl Placed {
+    /// Waits for the commit.
+    ///
+    /// # Errors
+    /// What the commit decided against, or `unavailable`.
+    pub(crate) async fn outcome(self, state: &AppState) -> Result<Message, ProtocolError> {
+        let (member, append) = match self {
+            Self::Pending { member, append } => (member, append),
+            Self::Repeat(message) => return Ok(*message),
+        };
+        let appended = append.await.map_err(append_error)?;
+        let message = appended.message.ok_or_else(|| append_error(AppendError::NoAccess))?;
+        let is_new = appended.entries.iter().any(|entry| matches!(*entry.event, DurableEvent::MessageCreated(_)));
+        if let Some(access) = member.filter(|_| is_new) {
+            tell_marker(state, &access, message.created_at);
+        }
+        Ok(Arc::unwrap_or_clone(message))
+    }
+}
+
+/// What is decided on cached room state: membership, gate and body.
+async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMessage), ProtocolError> {
+    let Draft { room_id, origin, author, content, files, link_preview, reply_row_key, nonce, .. } = draft;
+    let (member, user_id, app_user) = match author {
+        Author::Member(user_id) => (Some(state.rooms.access(room_id, user_id).await?), Some(user_id), None),
+        Author::App(app_user) => (None, None, Some(app_user)),
+    };
+    if let Some(access) = member.as_ref().filter(|_| origin.is_gated()) {
+        gate::check_send(access, Timestamp::now())?;
+    }
+    let message_type = match (&app_user, &content) {
+        (Some(_), _) => MessageType::Webhook,
+        (None, Content::Body { .. }) => MessageType::Message,
+        (None, Content::Poll(_)) => MessageType::Poll,
+    };
+    let (body, poll) = match content {
+        Content::Body { source, format } => {
+            let broadcasts = member.as_ref().map_or(Broadcasts::Allowed, gate::broadcasts_of);
+            let body = Body::render(&source, format, broadcasts)?;
+            if body.is_blank() && files.is_empty() {
+                return Err(ProtocolError::bad_field("/message", "nothing is left to show"));
+            }
+            (body, None)
+        }
+        Content::Poll(poll) => (Body::default(), Some(new_poll(poll))),
+    };
+    let message = NewMessage {
+        message_type,
+        user_id,
+        app_user,
+        origin,
+        nonce,
+        body: body.html,
+        files,
+        mentions: body.mentions,
+        reply_row_key,
+        link_preview,
+        poll,
+        is_forward: origin == Origin::Forward,
+        slowmode_ms: member.as_ref().filter(|_| origin.is_slowed()).and_then(gate::slowmode_of),
+    };
+    Ok((member, message))
+}
+
+/// A poll that nobody has voted in.
+fn new_poll(poll: PollInput) -> Poll {
+    let options = poll.options.into_vec().into_iter().map(|option| PollOption {
+        id: option.id.unwrap_or_else(OptionId::new),
+        label: option.label.as_str().to_owned(),
+        count: 0,
+    });
+    Poll { question: poll.question.as_str().to_owned(), options: options.collect(), votes: Default::default() }
+}
+
+/// An accepted send moved the sender's marker; their devices hear of it at most once a second.
+fn tell_marker(state: &AppState, access: &Access, now: Timestamp) {
+    if !access.member.tell_marker(now) {
+        return;
+    }
+    let mut membership = access.member.membership.clone();
+    let user_id = membership.user_id;
+    membership.last_read_at = Some(now);
+    membership.last_message_at = Some(now);
+    let event = UserEvent::MembershipUpdated(Box::new(MembershipUpdated { membership }));
+    state.bus.publish(BusEvent::User { user_id, event: Arc::new(event) });
+}
