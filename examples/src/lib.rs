@@ -4,7 +4,10 @@ pub mod screen;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use parlour_client::{AuthErrorKind, Client, ClientBuilder, auth, protocol::ErrorCode};
+use parlour_client::{
+    AuthErrorKind, Client, ClientBuilder, auth,
+    protocol::{ErrorCode, InviteId},
+};
 
 /// The account to use.
 #[derive(Debug, Args)]
@@ -18,19 +21,20 @@ pub struct Account {
     /// The account's password
     #[arg(long, env = "PARLOUR_PASSWORD", hide_env_values = true)]
     pub password: String,
-    /// Register the account if there is none of that name
+    /// Register the account if there is none of that name; where registration needs an invite, give one too
     #[arg(long)]
     pub register: bool,
 }
 
 impl Account {
-    /// A client of the account.
+    /// A client of the account. The invite, a code or a link, opens registration where that needs one.
     ///
     /// # Errors
     /// When the account is to be registered and cannot be.
-    pub async fn client(&self, program: &str) -> anyhow::Result<ClientBuilder> {
+    pub async fn client(&self, program: &str, invite: Option<&str>) -> anyhow::Result<ClientBuilder> {
         if self.register {
-            match auth::register(&self.server, &self.name, &self.password, None).await {
+            let invite = invite.map(invite_id).transpose()?;
+            match auth::register(&self.server, &self.name, &self.password, invite).await {
                 Ok(_) => {}
                 Err(error) if error.kind() == AuthErrorKind::Rejected(ErrorCode::Conflict) => {}
                 Err(error) => return Err(error).context("the account cannot be registered"),
@@ -46,11 +50,18 @@ impl Account {
 /// # Errors
 /// When it is no invite, or does not open the room.
 pub async fn join(client: &Client, invite: &str) -> anyhow::Result<()> {
-    let code = invite.rsplit('/').next().unwrap_or(invite);
-    let Ok(invite_id) = code.parse() else { bail!("{code:?} is no invite") };
-    match client.join(invite_id).await {
+    match client.join(invite_id(invite)?).await {
         Ok(_) => Ok(()),
         Err(error) if error.rejection().is_some_and(|error| error.code == ErrorCode::Conflict) => Ok(()),
         Err(error) => Err(error).context("the invite does not open the room"),
     }
+}
+
+/// The code of an invite, which is also the end of its link.
+fn invite_id(invite: &str) -> anyhow::Result<InviteId> {
+    let code = invite.rsplit('/').next().unwrap_or(invite);
+    let Ok(invite_id) = code.parse() else {
+        bail!("{code:?} is no invite: it has 8 letters and digits, or ends a link")
+    };
+    Ok(invite_id)
 }

@@ -8,9 +8,9 @@ mod jwt;
 mod log_in;
 mod names;
 pub(crate) mod operations;
+mod operator;
 mod passwords;
 mod register;
-mod removal;
 mod session_cache;
 mod sessions;
 mod sightings;
@@ -22,8 +22,8 @@ use parlour_protocol::{ErrorCode, ProtocolError, SessionId, Timestamp, UserId};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use self::jwt::KeyError;
+pub(crate) use self::operator::{AccountAction, act_on_account};
 pub(crate) use self::register::LoggedIn;
-pub(crate) use self::removal::{AccountAction, act_on_account};
 use self::{
     caller::Principal, jwt::JwtVerifier, passwords::Passwords, session_cache::SessionCache, sightings::Sightings,
 };
@@ -49,8 +49,8 @@ pub(crate) enum AccountError {
     #[error("no such session")]
     NotFound,
     /// No account has this name.
-    #[error("no such account")]
-    NoAccount,
+    #[error("no such account: {0}")]
+    NoAccount(String),
     /// The name, or a look-alike, is another account's.
     #[error("this name, or one that looks like it, is taken")]
     NameTaken,
@@ -77,7 +77,7 @@ impl From<AccountError> for ProtocolError {
         match error {
             AccountError::Unauthenticated(_) => Self::new(ErrorCode::Unauthenticated, text),
             AccountError::Forbidden(_) => Self::new(ErrorCode::Forbidden, text),
-            AccountError::NotFound | AccountError::NoAccount => Self::new(ErrorCode::NotFound, text),
+            AccountError::NotFound | AccountError::NoAccount(_) => Self::new(ErrorCode::NotFound, text),
             AccountError::NameTaken => Self { field: Some("/name".to_owned()), ..Self::new(ErrorCode::Conflict, text) },
             AccountError::BadName => Self::bad_field("/name", text),
             AccountError::OverBudget(over) => over.into(),

@@ -74,7 +74,7 @@ pub(crate) enum StartError {
     #[error(transparent)]
     Db(#[from] DbError),
     /// The address.
-    #[error("failed to listen on {0}: {1}")]
+    #[error("failed to listen on {0}: {1}; --listen names another address")]
     Listen(SocketAddr, io::Error),
 }
 

@@ -41,7 +41,7 @@ struct SettingFlags {
     /// A Postgres database in place of the embedded one
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
-    /// Any other setting, such as `registration=closed`; see docs/operating.md
+    /// Any other setting, such as `registration=closed`; docs/operating.md lists them
     #[arg(long = "set", global = true, value_name = "NAME=VALUE")]
     set: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! WebSocket transport: handshake, frames, connections. It moves bytes and knows nothing of messages.
+//! WebSocket transport: handshake, frames, connections, and the order in which a socket's commands are begun.
 
 pub(crate) mod codec;
 pub(crate) mod connection;

@@ -1,6 +1,6 @@
 //! A bot that answers `!echo …`, `!help` and its name, in all rooms of its account.
 //!
-//! cargo run --bin echo_bot -- --name echo --password "correct horse" --register --invite k3Rt9QaZ
+//! cargo run -p parlour-examples --bin echo_bot -- --name echo --password "correct horse" --register --invite k3Rt9QaZ
 
 use std::path::PathBuf;
 
@@ -24,7 +24,8 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let client = arguments.account.client("echo-bot").await?.connect().await?;
+    let invite = arguments.invite.first().map(String::as_str);
+    let client = arguments.account.client("echo-bot", invite).await?.connect().await?;
     for invite in &arguments.invite {
         join(&client, invite).await?;
     }

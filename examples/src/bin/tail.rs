@@ -1,6 +1,6 @@
 //! Prints a room as JSON lines: its latest messages, then whatever happens.
 //!
-//! cargo run --bin tail -- --name ada --password "correct horse" --room 3f9e7b20-6c1d-4e5a-b8f2-0a4d5c6e7f03
+//! cargo run -p parlour-examples --bin tail -- --name ada --password "correct horse" --room 3f9e7b20-6c1d-4e5a-b8f2-0a4d5c6e7f03
 
 use std::io::Write as _;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 struct Arguments {
     #[command(flatten)]
     account: Account,
-    /// The room
+    /// The room: the last part of its address in the page
     #[arg(long)]
     room: RoomId,
     /// How many of the latest messages to print first
@@ -28,7 +28,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let client = arguments.account.client("tail").await?.connect().await?;
+    let client = arguments.account.client("tail", None).await?.connect().await?;
     let room = client.room(arguments.room);
     let mut events = room.events();
     room.subscribe().history(arguments.lines).await?;

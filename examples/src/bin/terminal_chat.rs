@@ -1,6 +1,6 @@
 //! A terminal client: the room above, an input line below. `/help` names the commands.
 //!
-//! cargo run --bin terminal_chat -- --name ada --password "correct horse" --register --create Tea
+//! cargo run -p parlour-examples --bin terminal_chat -- --name ada --password "correct horse" --register --create Tea
 
 use clap::Parser;
 use parlour_client::{
@@ -20,7 +20,7 @@ const HELP: &str = "/older [n] · /reply text (to the last of others) · /edit t
 struct Arguments {
     #[command(flatten)]
     account: Account,
-    /// The room to enter; the latest active one without it
+    /// The room to enter (the last part of its address in the page); the latest active one without it
     #[arg(long)]
     room: Option<RoomId>,
     /// Join a room by invite
@@ -34,7 +34,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let client = arguments.account.client("terminal-chat").await?.connect().await?;
+    let client = arguments.account.client("terminal-chat", arguments.invite.as_deref()).await?.connect().await?;
     let room = enter(&client, &arguments).await?;
     let mut events = room.events();
     let mut state = client.state();

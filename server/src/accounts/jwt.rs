@@ -17,7 +17,7 @@ use crate::{
     directory::{
         self,
         accounts::{NewAccount, StoredName},
-        sessions::{ForeignSession, NewSession},
+        sessions::{NewSession, SessionState},
     },
     store::db::DbError,
 };
@@ -131,10 +131,10 @@ impl Accounts {
             is_foreign: true,
             checked_at: 0,
         };
-        match directory::sessions::foreign(&self.db, user_id, session_id).await? {
-            ForeignSession::Ended => Ok(None),
-            ForeignSession::Live => Ok(Some(principal)),
-            ForeignSession::Unknown => {
+        match directory::sessions::state(&self.db, user_id, session_id).await? {
+            SessionState::Ended => Ok(None),
+            SessionState::Live => Ok(Some(principal)),
+            SessionState::Unknown => {
                 self.make_foreign_account(jwt, &claims, user_id, now).await?;
                 self.make_foreign_session(&principal, address, now).await
             }
@@ -188,8 +188,8 @@ impl Accounts {
             Err(DbError::Unique) => drop(tx),
             Err(error) => return Err(error.into()),
         }
-        let state = directory::sessions::foreign(&self.db, user_id, session_id).await?;
-        Ok((state == ForeignSession::Live).then(|| principal.clone()))
+        let state = directory::sessions::state(&self.db, user_id, session_id).await?;
+        Ok((state == SessionState::Live).then(|| principal.clone()))
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use parlour_protocol::{
     ProtocolError, Timestamp, UserEvent, UserId,
     event::UserUpdated,
-    limits::PAGE_DEFAULT,
     object::{Empty, Items, Page, Session, User},
     operation::{SessionList, SessionRevoke, UserGet, UserReply, UserSearch, UserUpdate},
 };
@@ -13,7 +12,7 @@ use parlour_protocol::{
 use super::{AccountError, caller::Caller, names};
 use crate::{
     app::AppState, bus::BusEvent, cursor, directory, directory::accounts::AccountPatch, error::store_error,
-    store::db::DbError,
+    messages::read::page_size, store::db::DbError,
 };
 
 /// `session.list`.
@@ -57,7 +56,7 @@ pub(crate) async fn user_search(
     if prefix.is_empty() {
         return Ok(Page::default());
     }
-    let limit = data.limit.map_or(PAGE_DEFAULT, |limit| usize::try_from(limit.unsigned()).unwrap_or(PAGE_DEFAULT));
+    let limit = page_size(data.limit);
     let found = directory::accounts::search(&state.db, &prefix, caller.user_id, after, limit + 1).await;
     let mut items = found.map_err(AccountError::from)?;
     let has_more = items.len() > limit;

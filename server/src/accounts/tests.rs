@@ -133,7 +133,7 @@ async fn the_feed_of_changes(bench: &Bench) {
     assert!(bench.caller(&ada.token).await.is_none());
     assert_eq!(*bench.forgotten.lock().unwrap(), [ada.user.user_id, ada.user.user_id]);
     act_on_account(db, "ada", AccountAction::Delete).await.unwrap();
-    assert!(matches!(act_on_account(db, "ada", AccountAction::Delete).await, Err(AccountError::NoAccount)));
+    assert!(matches!(act_on_account(db, "ada", AccountAction::Delete).await, Err(AccountError::NoAccount(_))));
     let deleted = directory::accounts::user(db, ada.user.user_id).await.unwrap().unwrap();
     assert!(deleted.is_deleted && deleted.name == "deleted user");
     let eve = bench.register("ada").await;

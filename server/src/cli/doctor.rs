@@ -28,7 +28,7 @@ pub(super) async fn examine(config: &Config) -> Result<(), CliError> {
     let has_tls = config.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
         || !config.trusted_proxies.is_empty();
     let advice = "passwords would travel in the clear; put a TLS proxy in front and set public_url or trusted_proxies";
-    tell(!reaches_out || has_tls, &format!("listening on {}", config.listen), advice);
+    tell(!reaches_out || has_tls, &format!("the address to listen on is {}", config.listen), advice);
     let now = Timestamp::now();
     let advice = "set the clock of this machine";
     tell(now.as_millis() > 1_700_000_000_000, &format!("the clock says {now}"), advice);

@@ -12,8 +12,21 @@ use super::ConfigError;
 
 /// The prefix of environment variables.
 const PREFIX: &str = "PARLOUR_";
-/// Variables that are no settings: of the tests, and those that an orchestrator sets for a service of this name.
-const FOREIGN_VARIABLES: &[&str] = &["PARLOUR_TEST_", "PARLOUR_PORT", "PARLOUR_SERVICE_"];
+/// What variables that are no settings begin with: those of the tests, of the examples and of the page's development,
+/// and those that an orchestrator sets for a service of this name.
+const FOREIGN_VARIABLES: &[&str] = &[
+    "PARLOUR_TEST_",
+    "PARLOUR_SERVER",
+    "PARLOUR_NAME",
+    "PARLOUR_PASSWORD",
+    "PARLOUR_URL",
+    "PARLOUR_BIN",
+    "PARLOUR_CHROMIUM",
+    "PARLOUR_PORT",
+    "PARLOUR_SERVICE_",
+];
+/// Why a name is refused.
+const UNKNOWN: &str = "no such setting; docs/operating.md lists them";
 /// The file that is read when none is named.
 const FILE_IN_DATA_DIR: &str = "parlour.toml";
 
@@ -168,7 +181,7 @@ impl Settings {
 
     fn give_variable(&mut self, variable: &str, rest: &str, text: &str) -> Result<(), ConfigError> {
         let known = SETTINGS.iter().find(|(name, _)| rest == name.replace('.', "_").to_uppercase());
-        let Some((name, kind)) = known else { return Err(ConfigError::new(variable, "no such setting")) };
+        let Some((name, kind)) = known else { return Err(ConfigError::new(variable, UNKNOWN)) };
         let value = read_text(*kind, text).map_err(|reason| ConfigError::new(variable, reason))?;
         self.given.insert(name, Given { value, source: Source::Environment(variable.to_owned()) });
         Ok(())
@@ -177,7 +190,7 @@ impl Settings {
     fn give_flag(&mut self, Flag { flag, name, value }: &Flag) -> Result<(), ConfigError> {
         let known = SETTINGS.iter().find(|(known, _)| known == name);
         let Some((name, kind)) = known else {
-            return Err(ConfigError::new(flag.as_str(), format!("no such setting: {name}")));
+            return Err(ConfigError::new(flag.as_str(), UNKNOWN));
         };
         let value = read_text(*kind, value).map_err(|reason| ConfigError::new(flag.as_str(), reason))?;
         self.given.insert(name, Given { value, source: Source::Flag(flag.clone()) });
@@ -210,7 +223,7 @@ impl Settings {
                     self.given.insert(name, Given { value, source: Source::File(file.to_owned()) });
                 }
                 (None, Value::Table(table)) => self.give_table(file, &format!("{name}."), table)?,
-                (None, _) => return Err(ConfigError::new(place(), "no such setting")),
+                (None, _) => return Err(ConfigError::new(place(), UNKNOWN)),
             }
         }
         Ok(())

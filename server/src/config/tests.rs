@@ -60,19 +60,19 @@ fn a_rate_is_set_in_part() {
 #[test]
 fn an_unknown_setting_is_named_with_its_place() {
     let folder_file = complaint("[limits]\nframe_bursts = 5\n", &[], &[]);
-    assert!(
-        folder_file.starts_with("limits.frame_bursts in ") && folder_file.ends_with("parlour.toml: no such setting")
-    );
-    assert_eq!(complaint("", &[("PARLOUR_LISTN", "x")], &[]), "PARLOUR_LISTN: no such setting");
+    assert!(folder_file.starts_with("limits.frame_bursts in "), "{folder_file}");
+    assert!(folder_file.contains("parlour.toml: no such setting"), "{folder_file}");
+    assert!(complaint("", &[("PARLOUR_LISTN", "x")], &[]).starts_with("PARLOUR_LISTN: no such setting"));
     let mut set = flag("lisen", "x");
-    set.flag = "--set".to_owned();
-    assert_eq!(complaint("", &[], &[set]), "--set: no such setting: lisen");
+    set.flag = "--set lisen".to_owned();
+    assert!(complaint("", &[], &[set]).starts_with("--set lisen: no such setting"));
 }
 
 #[test]
 fn variables_of_others_are_left_alone() {
-    let environment =
-        [("PARLOUR_TEST_POSTGRES_URL", "x"), ("PARLOUR_PORT_8080_TCP", "x"), ("PARLOUR_SERVICE_HOST", "x")];
+    let environment = ["TEST_POSTGRES_URL", "PORT_8080_TCP", "SERVICE_HOST", "SERVER", "NAME", "PASSWORD", "URL"];
+    let environment = environment.map(|rest| (format!("PARLOUR_{rest}"), "x".to_owned()));
+    let environment: Vec<_> = environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     config("", &environment, &[]).unwrap();
 }
 

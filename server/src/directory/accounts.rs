@@ -139,6 +139,12 @@ pub(crate) async fn user(db: &Db, user_id: UserId) -> Result<Option<User>, Store
     Ok(users(db, &[user_id]).await?.pop())
 }
 
+/// An account as a transaction sees it, also a deleted one.
+pub(crate) async fn user_within(tx: &mut Tx, user_id: UserId) -> Result<Option<User>, DbError> {
+    let sql = format!("select {USER} from account where user_id = $1");
+    Ok(tx.query(AssertSqlSafe(sql)).bind(user_id).optional::<UserRow>().await?.map(User::from))
+}
+
 /// Accounts, deleted ones too, in the order asked; unknown ids are left out.
 pub(crate) async fn users(db: &Db, user_ids: &[UserId]) -> Result<Vec<User>, StoreError> {
     let sql = format!("select {USER} from account where user_id in {}", list(1, user_ids.len()));
@@ -243,9 +249,7 @@ pub(crate) async fn update(
     now: Timestamp,
 ) -> Result<Option<(User, bool)>, DbError> {
     let mut tx = db.begin().await?;
-    let sql = format!("select {USER} from account where user_id = $1 and not is_deleted");
-    let Some(row) = tx.query(AssertSqlSafe(sql)).bind(user_id).optional::<UserRow>().await? else { return Ok(None) };
-    let before = User::from(row);
+    let Some(before) = user_within(&mut tx, user_id).await?.filter(|user| !user.is_deleted) else { return Ok(None) };
     let mut after = User {
         image: patch.image.apply(Some(before.image.clone())).unwrap_or_default(),
         biography: patch.biography.apply(Some(before.biography.clone())).unwrap_or_default(),

@@ -92,12 +92,12 @@ pub(crate) async fn principal(db: &Db, token: &TokenHash, now: Timestamp) -> Res
 
 /// Whether a session may be used.
 pub(crate) async fn is_live(db: &Db, user_id: UserId, session_id: SessionId) -> Result<bool, DbError> {
-    Ok(foreign(db, user_id, session_id).await? == ForeignSession::Live)
+    Ok(state(db, user_id, session_id).await? == SessionState::Live)
 }
 
-/// The state of a foreign session.
+/// What is known of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ForeignSession {
+pub(crate) enum SessionState {
     /// Not seen yet.
     Unknown,
     /// May be used.
@@ -106,15 +106,15 @@ pub(crate) enum ForeignSession {
     Ended,
 }
 
-/// What is known of the session of an identity provider's token.
-pub(crate) async fn foreign(db: &Db, user_id: UserId, session_id: SessionId) -> Result<ForeignSession, DbError> {
+/// The state of a session; an unknown one may be an identity provider's that comes for the first time.
+pub(crate) async fn state(db: &Db, user_id: UserId, session_id: SessionId) -> Result<SessionState, DbError> {
     let sql = "select a.is_disabled or a.is_deleted as ended, s.ended_at, s.session_id from account a \
                left join session s on s.user_id = a.user_id and s.session_id = $2 where a.user_id = $1";
     let row: Option<(bool, Option<i64>, Option<Uuid>)> = db.read(sql).bind(user_id).bind(session_id).optional().await?;
     Ok(match row {
-        Some((true, _, _) | (_, Some(_), _)) => ForeignSession::Ended,
-        Some((false, None, Some(_))) => ForeignSession::Live,
-        Some((false, None, None)) | None => ForeignSession::Unknown,
+        Some((true, _, _) | (_, Some(_), _)) => SessionState::Ended,
+        Some((false, None, Some(_))) => SessionState::Live,
+        Some((false, None, None)) | None => SessionState::Unknown,
     })
 }
 

@@ -25,7 +25,8 @@ pub(super) async fn cookie_and_content_type(
     let (parts, body) = request.into_parts();
     let has_cookie = extract::cookie(&parts.headers).is_some();
     if has_cookie && !address::is_allowed_origin(&state.config, address::peer(&parts), &parts.headers) {
-        let error = ProtocolError::new(ErrorCode::Forbidden, "the cookie counts for pages of this server only");
+        let text = "the cookie counts for pages of this server only (behind a proxy: see trusted_proxies, public_url)";
+        let error = ProtocolError::new(ErrorCode::Forbidden, text);
         return HttpError::from(error).into_response();
     }
     if parts.method == Method::POST && !is_json(&parts.headers, has_cookie) {

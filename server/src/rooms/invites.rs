@@ -8,7 +8,6 @@ use parlour_protocol::{
 };
 use rand::RngExt;
 
-use super::join::is_usable;
 use crate::{
     accounts::caller::Caller,
     app::AppState,
@@ -100,6 +99,12 @@ pub(super) async fn usable(state: &AppState, invite_id: InviteId) -> Result<Invi
         !found.is_paused && found.room_type == RoomType::Room && is_usable(&found.invite, Timestamp::now())
     });
     usable.map(|found| found.invite).ok_or_else(|| ProtocolError::not_found("no such invite"))
+}
+
+/// Whether an invite can be used at `now`.
+fn is_usable(invite: &Invite, now: Timestamp) -> bool {
+    let unexpired = invite.expires_at.is_none_or(|expires_at| expires_at > now);
+    unexpired && (invite.max_uses == 0 || invite.uses < invite.max_uses)
 }
 
 /// What an invite leads to.

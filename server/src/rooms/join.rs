@@ -1,8 +1,6 @@
 //! `invite.join`.
 
-use parlour_protocol::{
-    ErrorCode, ProtocolError, RoomId, Timestamp, event::AddReason, object::RoomView, operation::InviteJoin,
-};
+use parlour_protocol::{ErrorCode, ProtocolError, RoomId, event::AddReason, object::RoomView, operation::InviteJoin};
 
 use super::{append, create::check_rooms_per_user, invites, read, tell_added};
 use crate::{
@@ -45,10 +43,4 @@ pub(crate) async fn join(state: &AppState, caller: &Caller, data: InviteJoin) ->
     let view = read::view(state, caller, invite.room_id).await?;
     tell_added(state, caller.user_id, view.clone(), AddReason::Joined);
     Ok(view)
-}
-
-/// Whether an invite can be used at `now`.
-pub(super) fn is_usable(invite: &parlour_protocol::object::Invite, now: Timestamp) -> bool {
-    let unexpired = invite.expires_at.is_none_or(|expires_at| expires_at > now);
-    unexpired && (invite.max_uses == 0 || invite.uses < invite.max_uses)
 }

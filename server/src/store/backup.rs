@@ -11,13 +11,13 @@ use std::{
 
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
-use super::db::{DbError, OpenError, Sqlite3, database_of, lock_folder, open_sqlite_file};
+use super::db::{DbError, OpenError, Sqlite3, check_present, database_of, lock_folder, open_sqlite_file};
 
 /// Why a copy was not made or not put back.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The copy would overwrite a file.
-    #[error("{0} exists already")]
+    #[error("{0} exists already; a copy goes to a new file")]
     Exists(PathBuf),
     /// There is no database to copy, or the copy is none.
     #[error("{0} is not a database of Parlour: {1}")]
@@ -45,6 +45,7 @@ pub async fn backup(folder: &Path, file: &Path) -> Result<(), BackupError> {
     if file.exists() {
         return Err(BackupError::Exists(file.to_owned()));
     }
+    check_present(folder)?;
     let database = database_of(folder);
     let mut connection = Sqlite3::options(&database)
         .create_if_missing(false)
@@ -94,6 +95,7 @@ pub async fn restore(folder: &Path, file: &Path) -> Result<u64, BackupError> {
 /// Whether a file is a whole database of this program.
 async fn check(file: &Path) -> Result<(), BackupError> {
     let not_one = |reason: String| BackupError::NotADatabase(file.to_owned(), reason);
+    fs::metadata(file).map_err(|error| BackupError::File(file.to_owned(), error))?;
     let options = Sqlite3::options(file).create_if_missing(false).read_only(true).immutable(true);
     let mut connection: SqliteConnection = options.connect().await.map_err(|error| not_one(error.to_string()))?;
     let checked: Result<String, _> = sqlx::query_scalar("pragma quick_check(1)").fetch_one(&mut connection).await;

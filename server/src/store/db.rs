@@ -37,7 +37,7 @@ use sqlx::{Database, PgPool, Pool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Tra
 #[cfg(test)]
 pub(crate) use open::open_postgres_with;
 pub use open::{OpenError, attach_sqlite, open_postgres, open_sqlite};
-pub(crate) use open::{database_of, lock_folder, open_sqlite_file};
+pub(crate) use open::{check_present, database_of, lock_folder, open_sqlite_file};
 pub use query::{Bind, Query, Row, list};
 
 use super::StoreError;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use sqlx::{
-    AssertSqlSafe, PgPool, SqlSafeStr,
+    AssertSqlSafe, ConnectOptions, Connection, PgPool, SqlSafeStr,
     migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -27,8 +27,11 @@ const READERS: u32 = 4;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process works on this folder.
-    #[error("the data folder {0} is in use by another process")]
+    #[error("the data folder {0} is in use by another process: stop that one, or name another folder with --data-dir")]
     InUse(PathBuf),
+    /// There is no database in the folder.
+    #[error("the data folder {0} holds no database: name it with --data-dir, or make it with `parlour serve`")]
+    Absent(PathBuf),
     /// The folder cannot be used.
     #[error("failed to use the data folder {0}: {1}")]
     Folder(PathBuf, io::Error),
@@ -41,6 +44,9 @@ pub enum OpenError {
     /// The address is not one of a Postgres database.
     #[error("failed to read the database address: {0}")]
     Address(sqlx::Error),
+    /// The database server is not reached, or lets nobody in.
+    #[error("failed to connect to the database, see database_url: {0}")]
+    Connect(sqlx::Error),
     /// The database failed.
     #[error(transparent)]
     Db(#[from] DbError),
@@ -81,10 +87,19 @@ pub async fn open_sqlite(folder: &Path) -> Result<Db, OpenError> {
 /// As [`OpenError`] says.
 pub async fn attach_sqlite(folder: &Path) -> Result<Db, OpenError> {
     let file = database_of(folder);
-    fs::metadata(&file).map_err(|error| OpenError::Folder(folder.to_owned(), error))?;
+    check_present(folder)?;
     match open_sqlite(folder).await {
         Err(OpenError::InUse(_)) => open_sqlite_file(folder, &file, None).await,
         outcome => outcome,
+    }
+}
+
+/// Refuses a data folder without a database.
+pub(crate) fn check_present(folder: &Path) -> Result<(), OpenError> {
+    match fs::metadata(database_of(folder)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(OpenError::Absent(folder.to_owned())),
+        Err(error) => Err(OpenError::Folder(folder.to_owned(), error)),
     }
 }
 
@@ -119,15 +134,17 @@ pub async fn open_postgres(url: &str, connections: u32) -> Result<Db, OpenError>
 
 pub(crate) async fn open_postgres_with(options: PgConnectOptions, connections: u32) -> Result<Db, OpenError> {
     let options = options.application_name("parlour");
+    // A pool would try until its time is up, and not say why.
+    let first = tokio::time::timeout(WAIT, options.connect()).await;
+    let mut first = first.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(OpenError::Connect)?;
+    migrate(&mut first, false).await?;
+    first.close().await.map_err(DbError::from)?;
     let pool: PgPool = PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(WAIT)
         .connect_with(options)
         .await
         .map_err(DbError::from)?;
-    let mut connection = pool.acquire().await.map_err(DbError::from)?;
-    migrate(&mut *connection, false).await?;
-    drop(connection);
     Ok(Db::Postgres(pool))
 }
 

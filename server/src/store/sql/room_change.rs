@@ -4,15 +4,17 @@
 use parlour_protocol::{
     DurableEvent, InviteId, MessageType, Nonce, Patch, RoomId, Timestamp, UserId,
     event::{LeaveReason, MemberDelta, MemberJoined, MemberLeft, MemberUpdated, RoomDeleted, RoomDelta, RoomUpdated},
-    object::{Member, NotificationType, User},
+    object::{Member, NotificationType},
 };
-use uuid::Uuid;
 
 use super::{
     group::{Group, Stop, millis},
     row::{signed, to_json},
 };
-use crate::store::{Append, AppendError, Appended, LogEntry, RoomChange, StoreError};
+use crate::{
+    directory::accounts,
+    store::{Append, AppendError, Appended, LogEntry, RoomChange, StoreError},
+};
 
 #[derive(sqlx::FromRow)]
 struct RoomRow {
@@ -24,31 +26,6 @@ struct RoomRow {
     slowmode_ms: Option<i64>,
     max_file_size_bytes: Option<i64>,
     allowed_mime_categories: String,
-}
-
-#[derive(sqlx::FromRow)]
-struct UserRow {
-    user_id: Uuid,
-    name: String,
-    image: String,
-    biography: String,
-    is_deleted: bool,
-    created_at: i64,
-    updated_at: i64,
-}
-
-impl From<UserRow> for User {
-    fn from(row: UserRow) -> Self {
-        Self {
-            user_id: UserId::from_uuid(row.user_id),
-            name: row.name,
-            image: row.image,
-            biography: row.biography,
-            is_deleted: row.is_deleted,
-            created_at: Some(Timestamp::from_millis(row.created_at)),
-            updated_at: Some(Timestamp::from_millis(row.updated_at)),
-        }
-    }
 }
 
 /// Who joins, and how.
@@ -176,9 +153,7 @@ impl Group<'_> {
         if members > 0 {
             return Err(AppendError::AlreadyMember.into());
         }
-        let sql = "select user_id, name, image, biography, is_deleted, created_at, updated_at from account \
-            where user_id = $1";
-        let user: Option<UserRow> = self.tx.query(sql).bind(user_id).optional().await?;
+        let user = accounts::user_within(&mut self.tx, user_id).await?;
         let user = user.filter(|user| !user.is_deleted).ok_or(AppendError::NotFound("account"))?;
         // Later than every message that is there, also when the clock stepped back: those do not count as unread.
         let tick = self.known.rooms.get(&room_id).map_or(0, |room| room.tick);
@@ -213,7 +188,7 @@ impl Group<'_> {
         }
         let member = Member {
             user_id,
-            user: user.into(),
+            user,
             nickname: String::new(),
             role_ids: Vec::new(),
             timeout_until: None,

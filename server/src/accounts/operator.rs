@@ -24,10 +24,11 @@ pub(crate) enum AccountAction {
 /// Acts on the account of a name; the new password when one was made.
 ///
 /// # Errors
-/// [`AccountError::NotFound`] when there is no such account.
+/// [`AccountError::NoAccount`] when nobody has that name.
 pub(crate) async fn act_on_account(db: &Db, name: &str, action: AccountAction) -> Result<Option<Secret>, AccountError> {
     let key = names::stored(name).ok_or(AccountError::BadName)?.key;
-    let credentials = directory::accounts::credentials(db, &key).await?.ok_or(AccountError::NoAccount)?;
+    let credentials =
+        directory::accounts::credentials(db, &key).await?.ok_or_else(|| AccountError::NoAccount(name.to_owned()))?;
     let user_id = credentials.user.user_id;
     match action {
         AccountAction::ResetPassword => reset_password(db, user_id).await.map(Some),
