@@ -1,4 +1,5 @@
-//! What is not kept for ever: old log entries and the nonces of commands that create no message.
+//! What is not kept for ever: old log entries and the nonces of commands that create no message. Beside that, the
+//! database's generation is moved on, by which a copy of it is known.
 
 use std::time::Duration;
 
