@@ -78,8 +78,11 @@ create table room (
     allowed_mime_categories text not null,
     created_at bigint not null,
     updated_at bigint not null,
-    deleted_at bigint
+    deleted_at bigint,
+    -- Names the set of people of a direct message.
+    participant_key text
 );
+create unique index room_participants on room (participant_key) where participant_key is not null;
 
 -- The end of a room's log. `tick` is the last message's; `active_tick` that of the last message that counts as
 -- activity, else the room's creation.
@@ -264,3 +267,38 @@ create table thread_follow (
 )
 -- sqlite: without rowid
 ;
+
+-- People. A pair of users is one row: `user_low` is the smaller id.
+create table friend_request (
+    user_low uuid not null references account (user_id),
+    user_high uuid not null references account (user_id),
+    sender_id uuid not null,
+    created_at bigint not null,
+    primary key (user_low, user_high)
+);
+create index friend_request_high on friend_request (user_high);
+
+create table friendship (
+    user_low uuid not null references account (user_id),
+    user_high uuid not null references account (user_id),
+    created_at bigint not null,
+    primary key (user_low, user_high)
+);
+create index friendship_high on friendship (user_high);
+
+create table user_block (
+    blocker_id uuid not null references account (user_id),
+    blocked_id uuid not null references account (user_id),
+    created_at bigint not null,
+    primary key (blocker_id, blocked_id)
+);
+create index user_block_blocked on user_block (blocked_id);
+
+create table user_status (
+    user_id uuid not null primary key references account (user_id),
+    -- The override; none = by connection.
+    status text,
+    message text not null,
+    expires_at bigint
+);
+create index user_status_expiry on user_status (expires_at) where expires_at is not null;

@@ -3,7 +3,7 @@
 use parlour_protocol::{Command, ErrorCode, ProtocolError, codec::Codec};
 use serde::Serialize;
 
-use crate::{accounts, accounts::caller::Caller, app::AppState, messages, rooms};
+use crate::{accounts, accounts::caller::Caller, app::AppState, messages, people, rooms};
 
 /// Runs a command; the encoded `data` of its reply.
 ///
@@ -59,6 +59,23 @@ pub(crate) async fn dispatch(
         Command::MessageGet(data) => reply.of(messages::read::get(state, caller, data).await),
         Command::MessageThread(data) => reply.of(messages::read::thread(state, caller, data).await),
         Command::TypingStart(data) => reply.of(messages::typing::start(state, caller, data).await),
+
+        Command::StatusGet(data) => reply.of(people::status::get(state, caller, data).await),
+        Command::FriendRequest(data) => reply.of(people::friends::request(state, caller, data).await),
+        Command::FriendAccept(data) => reply.of(people::friends::accept(state, caller, data).await),
+        Command::FriendDecline(data) => reply.of(people::friends::decline(state, caller, data).await),
+        Command::FriendCancel(data) => reply.of(people::friends::cancel(state, caller, data).await),
+        Command::FriendRemove(data) => reply.of(people::friends::remove(state, caller, data).await),
+        Command::FriendList(data) => reply.of(people::friends::list(state, caller, data).await),
+        Command::BlockAdd(data) => reply.of(people::blocks::add(state, caller, data).await),
+        Command::BlockRemove(data) => reply.of(people::blocks::remove(state, caller, data).await),
+        Command::BlockList(data) => reply.of(people::blocks::list(state, caller, data).await),
+
+        Command::DmOpen(data) => reply.of(people::direct_messages::open(state, caller, data).await),
+        Command::DmList(data) => reply.of(people::direct_messages::list(state, caller, data).await),
+        Command::DmHide(data) => reply.of(people::direct_messages::hide(state, caller, data).await),
+        Command::DmAdd(data) => reply.of(people::direct_messages::add(state, caller, data).await),
+        Command::DmRemove(data) => reply.of(people::direct_messages::remove(state, caller, data).await),
 
         Command::SessionHello(_)
         | Command::SessionPing(_)
@@ -118,21 +135,6 @@ pub(crate) async fn dispatch(
         | Command::WebhookDelete(_)
         | Command::AppUserGet(_)
         | Command::StatusSet(_)
-        | Command::StatusGet(_)
-        | Command::FriendRequest(_)
-        | Command::FriendAccept(_)
-        | Command::FriendDecline(_)
-        | Command::FriendCancel(_)
-        | Command::FriendRemove(_)
-        | Command::FriendList(_)
-        | Command::BlockAdd(_)
-        | Command::BlockRemove(_)
-        | Command::BlockList(_)
-        | Command::DmOpen(_)
-        | Command::DmList(_)
-        | Command::DmHide(_)
-        | Command::DmAdd(_)
-        | Command::DmRemove(_)
         | Command::PushKey(_)
         | Command::PushSubscribe(_)
         | Command::PushUnsubscribe(_)

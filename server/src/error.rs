@@ -33,6 +33,7 @@ pub(crate) fn append_error(error: AppendError) -> ProtocolError {
         }
         AppendError::NoAccess => ProtocolError::no_access(),
         AppendError::AlreadyMember => ProtocolError::new(ErrorCode::Conflict, "you are a member already"),
+        AppendError::SameSet => ProtocolError::new(ErrorCode::Conflict, "a direct message of these people exists"),
         AppendError::InviteGone => ProtocolError::not_found("no such invite"),
         AppendError::Banned => ProtocolError::new(ErrorCode::Forbidden, "you are banned from this room"),
         AppendError::Store(error) => store_error(error),

@@ -313,6 +313,11 @@ impl Hub {
         self.users.close_where(Some(user_id), |_| true);
     }
 
+    /// Whether a user has a connection on this node.
+    pub(crate) fn is_connected(&self, user_id: UserId) -> bool {
+        self.users.contains(user_id)
+    }
+
     /// How many connections a user has on this node.
     #[cfg(test)]
     pub(crate) fn connections_of(&self, user_id: UserId) -> usize {

@@ -13,6 +13,7 @@ pub(crate) mod error;
 mod http;
 pub(crate) mod hub;
 pub(crate) mod messages;
+pub(crate) mod people;
 mod rates;
 pub(crate) mod rooms;
 mod shutdown;

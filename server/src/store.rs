@@ -221,6 +221,24 @@ pub enum RoomChange {
         /// The text of the server's line.
         line: String,
     },
+    /// More people of a direct message, each with the server's line.
+    AddParticipants {
+        /// Who.
+        user_ids: Vec<UserId>,
+        /// Who adds them.
+        by: UserId,
+        /// The operation's nonce, remembered in the same commit.
+        nonce: Option<Nonce>,
+    },
+    /// The end of somebody's being in a direct message, with the server's line after it.
+    RemoveParticipant {
+        /// Who.
+        user_id: UserId,
+        /// Who takes them out; oneself when they leave.
+        by: UserId,
+        /// The text of the server's line.
+        line: String,
+    },
     /// A member's nickname or timeout.
     UpdateMember {
         /// Who.
@@ -336,6 +354,9 @@ pub enum AppendError {
     /// The user is a member already.
     #[error("already a member")]
     AlreadyMember,
+    /// Another direct message has these very people.
+    #[error("a direct message of these people exists")]
+    SameSet,
     /// The invite is unknown, expired, used up or paused.
     #[error("no such invite")]
     InviteGone,

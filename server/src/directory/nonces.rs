@@ -2,7 +2,7 @@
 //! them.
 
 use parlour_protocol::{Nonce, Operation, ProtocolError, Timestamp, UserId};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     error::store_error,
@@ -19,6 +19,13 @@ pub(crate) struct FirstResult {
 }
 
 impl FirstResult {
+    /// What a repeat of this command will find, such as the id of what it made; none when it has no nonce.
+    pub(crate) fn naming<T: Operation>(user_id: UserId, data: &T, kept: &impl Serialize) -> Option<Self> {
+        let nonce = data.nonce()?.clone();
+        let result = serde_json::to_string(kept).expect("an id encodes");
+        Some(Self { user_id, op: T::NAME, nonce, result })
+    }
+
     /// What a repeat of this command will answer; none when it has no nonce.
     pub(crate) fn of<T: Operation>(user_id: UserId, data: &T, reply: &T::Reply) -> Option<Self> {
         let nonce = data.nonce()?.clone();

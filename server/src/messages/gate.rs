@@ -15,6 +15,7 @@ pub(crate) fn check_send(access: &Access, now: Timestamp) -> Result<(), Protocol
     if !access.allows(Permissions::SEND_MESSAGES) {
         return Err(ProtocolError::new(ErrorCode::Forbidden, "you may not write in this room"));
     }
+    check_block(access)?;
     check_timeout(access, now)?;
     check_read_only(access)
 }
@@ -22,8 +23,9 @@ pub(crate) fn check_send(access: &Access, now: Timestamp) -> Result<(), Protocol
 /// What an edit must pass.
 ///
 /// # Errors
-/// `timed_out`, `read_only`.
+/// `forbidden` across a block in a direct message, `timed_out`, `read_only`.
 pub(crate) fn check_edit(access: &Access, now: Timestamp) -> Result<(), ProtocolError> {
+    check_block(access)?;
     check_timeout(access, now)?;
     check_read_only(access)
 }
@@ -36,6 +38,7 @@ pub(crate) fn check_typing(access: &Access, now: Timestamp) -> Result<(), Protoc
     if !access.allows(Permissions::SEND_MESSAGES) {
         return Err(ProtocolError::new(ErrorCode::Forbidden, "you may not write in this room"));
     }
+    check_block(access)?;
     check_timeout(access, now)
 }
 
@@ -54,6 +57,13 @@ pub(crate) fn slowmode_error(retry_after_ms: u64) -> ProtocolError {
     let seconds = retry_after_ms.div_ceil(1000);
     ProtocolError::new(ErrorCode::Slowmode, format!("wait {seconds} s before the next message"))
         .retry_after(retry_after_ms)
+}
+
+fn check_block(access: &Access) -> Result<(), ProtocolError> {
+    if access.member.has_block {
+        return Err(ProtocolError::new(ErrorCode::Forbidden, "there is a block between you and somebody here"));
+    }
+    Ok(())
 }
 
 fn check_timeout(access: &Access, now: Timestamp) -> Result<(), ProtocolError> {

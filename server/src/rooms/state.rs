@@ -72,13 +72,15 @@ pub(crate) struct MemberState {
     /// The account's name.
     user_name: String,
     pub(crate) role_ids: Vec<RoleId>,
+    /// Whether there is a block, either way, between the member and anybody in this direct message.
+    pub(crate) has_block: bool,
     /// When the member was last told of their own moved marker, in milliseconds.
     marker_told_at: AtomicI64,
 }
 
 impl MemberState {
     pub(crate) fn new(membership: Membership, user_name: String, role_ids: Vec<RoleId>) -> Self {
-        Self { membership, user_name, role_ids, marker_told_at: AtomicI64::new(0) }
+        Self { membership, user_name, role_ids, has_block: false, marker_told_at: AtomicI64::new(0) }
     }
 
     /// The name shown in the room.
@@ -145,6 +147,19 @@ impl Access {
     }
 }
 
+impl Access {
+    /// The same access, if the room is a direct message.
+    ///
+    /// # Errors
+    /// `bad_request`.
+    pub(crate) fn require_direct_message(self) -> Result<Self, ProtocolError> {
+        match self.room().r#type {
+            RoomType::DirectMessage => Ok(self),
+            RoomType::Room => Err(ProtocolError::bad_request("only a direct message has this")),
+        }
+    }
+}
+
 /// The rooms that this node remembers.
 #[derive(Debug)]
 pub(crate) struct RoomStates {
@@ -202,7 +217,12 @@ impl RoomStates {
             let member = directory::members::member(&self.db, room_id, user_id, !settings.roles.is_empty())
                 .await
                 .map_err(store_error)?;
-            let member = Arc::new(member.ok_or_else(ProtocolError::no_access)?);
+            let mut member = member.ok_or_else(ProtocolError::no_access)?;
+            if settings.room.r#type == RoomType::DirectMessage {
+                let stands = directory::blocks::stands_in_room(&self.db, room_id, user_id).await;
+                member.has_block = stands.map_err(store_error)?;
+            }
+            let member = Arc::new(member);
             let mut known = lock(&entry.known);
             if known.version != version {
                 continue;
@@ -243,8 +263,8 @@ impl RoomStates {
                 self.forget(room_id, |known| known.settings = None)
             }
             DurableEvent::RoomDeleted(_) | DurableEvent::RoleDeleted(_) => self.forget_room(room_id),
-            DurableEvent::MemberJoined(joined) => self.forget_member(room_id, joined.member.user_id),
-            DurableEvent::MemberLeft(left) => self.forget_member(room_id, left.user_id),
+            DurableEvent::MemberJoined(joined) => self.forget_present(room_id, joined.member.user_id),
+            DurableEvent::MemberLeft(left) => self.forget_present(room_id, left.user_id),
             DurableEvent::MemberUpdated(updated) => self.forget_member(room_id, updated.user_id),
             DurableEvent::RoleAssigned(role) | DurableEvent::RoleRevoked(role) => {
                 self.forget_member(room_id, role.user_id);
@@ -255,6 +275,17 @@ impl RoomStates {
     /// Forgets one member of a room.
     pub(crate) fn forget_member(&self, room_id: RoomId, user_id: UserId) {
         self.forget(room_id, |known| drop(known.members.remove(&user_id)));
+    }
+
+    /// Forgets somebody who came or went; in a direct message the others too, whose blocks may concern them.
+    fn forget_present(&self, room_id: RoomId, user_id: UserId) {
+        self.forget(room_id, |known| {
+            known.members.remove(&user_id);
+            let is_room = |settings: &Arc<RoomSettings>| settings.room.r#type == RoomType::Room;
+            if !known.settings.as_ref().is_some_and(is_room) {
+                known.members.clear();
+            }
+        });
     }
 
     /// Forgets an account in all rooms: its name or standing changed.

@@ -5,6 +5,7 @@
 mod facts;
 mod group;
 mod message_change;
+mod participants;
 mod read;
 mod retention;
 mod room_change;
