@@ -5,9 +5,10 @@
 mod facts;
 mod group;
 mod message_change;
-mod participants;
+mod moderation;
 mod read;
 mod retention;
+mod role;
 mod room_change;
 mod row;
 mod statement;
