@@ -78,8 +78,11 @@ create table room (
     allowed_mime_categories text not null,
     created_at bigint not null,
     updated_at bigint not null,
-    deleted_at bigint
+    deleted_at bigint,
+    -- Names the set of people of a direct message.
+    participant_key text
 );
+create unique index room_participants on room (participant_key) where participant_key is not null;
 
 -- The end of a room's log. `tick` is the last message's; `active_tick` that of the last message that counts as
 -- activity, else the room's creation.
@@ -265,53 +268,37 @@ create table thread_follow (
 -- sqlite: without rowid
 ;
 
--- What moderators and the word filter (its own id as the actor) did.
-create table moderation_log (
-    log_entry_id uuid not null primary key,
-    room_id uuid not null,
-    type text not null,
-    actor_user_id uuid not null,
-    target_user_id uuid not null,
-    duration_ms bigint,
-    reason text not null,
-    created_at bigint not null
-);
-create index moderation_log_room on moderation_log (room_id, created_at);
-
-create table moderation_note (
-    note_id uuid not null primary key,
-    room_id uuid not null,
-    target_user_id uuid not null,
-    actor_user_id uuid not null,
-    note text not null,
-    created_at bigint not null
-);
-create index moderation_note_target on moderation_note (room_id, target_user_id, created_at);
-
-create table room_filter (
-    room_id uuid not null primary key references room (room_id),
-    words text not null,
-    action text not null,
-    timeout_duration_ms bigint,
-    updated_at bigint not null
-);
-
--- Messages that the word filter rejected and acted on: a repeat is not acted on again.
-create table rejected_message (
-    room_id uuid not null,
-    user_id uuid not null,
-    origin bigint not null,
-    nonce text not null,
+-- People. A pair of users is one row: `user_low` is the smaller id.
+create table friend_request (
+    user_low uuid not null references account (user_id),
+    user_high uuid not null references account (user_id),
+    sender_id uuid not null,
     created_at bigint not null,
-    primary key (room_id, user_id, origin, nonce)
+    primary key (user_low, user_high)
 );
-create index rejected_message_age on rejected_message (created_at);
+create index friend_request_high on friend_request (user_high);
 
--- What is to be removed in the background: all of a deleted room, or the messages of a user up to a tick.
-create table purge (
-    purge_id uuid not null primary key,
-    room_id uuid not null,
-    user_id uuid,
-    up_to bigint not null,
-    created_at bigint not null
+create table friendship (
+    user_low uuid not null references account (user_id),
+    user_high uuid not null references account (user_id),
+    created_at bigint not null,
+    primary key (user_low, user_high)
 );
+create index friendship_high on friendship (user_high);
+
+create table user_block (
+    blocker_id uuid not null references account (user_id),
+    blocked_id uuid not null references account (user_id),
+    created_at bigint not null,
+    primary key (blocker_id, blocked_id)
+);
+create index user_block_blocked on user_block (blocked_id);
+
+create table user_status (
+    user_id uuid not null primary key references account (user_id),
+    -- The override; none = by connection.
+    status text,
+    message text not null,
+    expires_at bigint
+);
+create index user_status_expiry on user_status (expires_at) where expires_at is not null;

@@ -6,7 +6,7 @@ pub(crate) mod caller;
 mod changes;
 mod jwt;
 mod log_in;
-mod names;
+pub(crate) mod names;
 pub(crate) mod operations;
 mod operator;
 mod passwords;

@@ -2,11 +2,13 @@
 
 pub(crate) mod account_changes;
 pub(crate) mod accounts;
+pub(crate) mod blocks;
 pub(crate) mod categories;
-pub(crate) mod filters;
+pub(crate) mod direct_messages;
+pub(crate) mod friends;
 pub(crate) mod invites;
 pub(crate) mod members;
-pub(crate) mod moderation;
 pub(crate) mod nonces;
 pub(crate) mod rooms;
 pub(crate) mod sessions;
+pub(crate) mod statuses;

@@ -3,7 +3,7 @@
 use parlour_protocol::{Command, ErrorCode, ProtocolError, codec::Codec};
 use serde::Serialize;
 
-use crate::{accounts, accounts::caller::Caller, app::AppState, filter, messages, moderation, rooms};
+use crate::{accounts, accounts::caller::Caller, app::AppState, messages, people, rooms};
 
 /// Runs a command; the encoded `data` of its reply.
 ///
@@ -51,20 +51,6 @@ pub(crate) async fn dispatch(
         Command::RoleList(data) => reply.of(rooms::roles::list(state, caller, data).await),
         Command::RoleMembers(data) => reply.of(rooms::roles::of_members(state, caller, data).await),
         Command::RolePermissions(data) => reply.of(rooms::roles::permissions(state, caller, data).await),
-        Command::RoleCreate(data) => reply.of(rooms::role_changes::create(state, caller, data).await),
-        Command::RoleUpdate(data) => reply.of(rooms::role_changes::update(state, caller, data).await),
-        Command::RoleDelete(data) => reply.of(rooms::role_changes::delete(state, caller, data).await),
-        Command::RoleAssign(data) => reply.of(rooms::role_changes::assign(state, caller, data).await),
-        Command::RoleRevoke(data) => reply.of(rooms::role_changes::revoke(state, caller, data).await),
-        Command::ModerationExecute(data) => reply.of(moderation::actions::execute(state, caller, data).await),
-        Command::ModerationBans(data) => reply.of(moderation::records::bans(state, caller, data).await),
-        Command::ModerationUnban(data) => reply.of(moderation::actions::unban(state, caller, data).await),
-        Command::ModerationLog(data) => reply.of(moderation::records::log(state, caller, data).await),
-        Command::NoteCreate(data) => reply.of(moderation::notes::create(state, caller, data).await),
-        Command::NoteList(data) => reply.of(moderation::notes::list(state, caller, data).await),
-        Command::NoteCount(data) => reply.of(moderation::notes::count(state, caller, data).await),
-        Command::FilterGet(data) => reply.of(filter::settings::get(state, caller, data).await),
-        Command::FilterSet(data) => reply.of(filter::settings::set(state, caller, data).await),
 
         Command::MessageSend(data) => reply.of(messages::send::send(state, caller, data).await),
         Command::MessageEdit(data) => reply.of(messages::edit::edit(state, caller, data).await),
@@ -73,6 +59,23 @@ pub(crate) async fn dispatch(
         Command::MessageGet(data) => reply.of(messages::read::get(state, caller, data).await),
         Command::MessageThread(data) => reply.of(messages::read::thread(state, caller, data).await),
         Command::TypingStart(data) => reply.of(messages::typing::start(state, caller, data).await),
+
+        Command::StatusGet(data) => reply.of(people::status::get(state, caller, data).await),
+        Command::FriendRequest(data) => reply.of(people::friends::request(state, caller, data).await),
+        Command::FriendAccept(data) => reply.of(people::friends::accept(state, caller, data).await),
+        Command::FriendDecline(data) => reply.of(people::friends::decline(state, caller, data).await),
+        Command::FriendCancel(data) => reply.of(people::friends::cancel(state, caller, data).await),
+        Command::FriendRemove(data) => reply.of(people::friends::remove(state, caller, data).await),
+        Command::FriendList(data) => reply.of(people::friends::list(state, caller, data).await),
+        Command::BlockAdd(data) => reply.of(people::blocks::add(state, caller, data).await),
+        Command::BlockRemove(data) => reply.of(people::blocks::remove(state, caller, data).await),
+        Command::BlockList(data) => reply.of(people::blocks::list(state, caller, data).await),
+
+        Command::DmOpen(data) => reply.of(people::direct_messages::open(state, caller, data).await),
+        Command::DmList(data) => reply.of(people::direct_messages::list(state, caller, data).await),
+        Command::DmHide(data) => reply.of(people::direct_messages::hide(state, caller, data).await),
+        Command::DmAdd(data) => reply.of(people::direct_messages::add(state, caller, data).await),
+        Command::DmRemove(data) => reply.of(people::direct_messages::remove(state, caller, data).await),
 
         Command::SessionHello(_)
         | Command::SessionPing(_)
@@ -111,6 +114,20 @@ pub(crate) async fn dispatch(
         | Command::ScheduleList(_)
         | Command::ScheduleMine(_)
         | Command::ScheduleCount(_)
+        | Command::RoleCreate(_)
+        | Command::RoleUpdate(_)
+        | Command::RoleDelete(_)
+        | Command::RoleAssign(_)
+        | Command::RoleRevoke(_)
+        | Command::ModerationExecute(_)
+        | Command::ModerationBans(_)
+        | Command::ModerationUnban(_)
+        | Command::ModerationLog(_)
+        | Command::NoteCreate(_)
+        | Command::NoteList(_)
+        | Command::NoteCount(_)
+        | Command::FilterGet(_)
+        | Command::FilterSet(_)
         | Command::WebhookCreate(_)
         | Command::WebhookList(_)
         | Command::WebhookUpdate(_)
@@ -118,21 +135,6 @@ pub(crate) async fn dispatch(
         | Command::WebhookDelete(_)
         | Command::AppUserGet(_)
         | Command::StatusSet(_)
-        | Command::StatusGet(_)
-        | Command::FriendRequest(_)
-        | Command::FriendAccept(_)
-        | Command::FriendDecline(_)
-        | Command::FriendCancel(_)
-        | Command::FriendRemove(_)
-        | Command::FriendList(_)
-        | Command::BlockAdd(_)
-        | Command::BlockRemove(_)
-        | Command::BlockList(_)
-        | Command::DmOpen(_)
-        | Command::DmList(_)
-        | Command::DmHide(_)
-        | Command::DmAdd(_)
-        | Command::DmRemove(_)
         | Command::PushKey(_)
         | Command::PushSubscribe(_)
         | Command::PushUnsubscribe(_)

@@ -33,10 +33,9 @@ pub(crate) fn append_error(error: AppendError) -> ProtocolError {
         }
         AppendError::NoAccess => ProtocolError::no_access(),
         AppendError::AlreadyMember => ProtocolError::new(ErrorCode::Conflict, "you are a member already"),
+        AppendError::SameSet => ProtocolError::new(ErrorCode::Conflict, "a direct message of these people exists"),
         AppendError::InviteGone => ProtocolError::not_found("no such invite"),
         AppendError::Banned => ProtocolError::new(ErrorCode::Forbidden, "you are banned from this room"),
-        AppendError::Repeat => ProtocolError::new(ErrorCode::Conflict, "this nonce is being used"),
-        AppendError::TooMany(what) => ProtocolError::bad_request(format!("the room has as many {what} as it may have")),
         AppendError::Store(error) => store_error(error),
     }
 }

@@ -315,7 +315,7 @@ impl Hub {
 
     /// Whether a user has a connection on this node.
     pub(crate) fn is_connected(&self, user_id: UserId) -> bool {
-        self.users.count(user_id) > 0
+        self.users.contains(user_id)
     }
 
     /// How many connections a user has on this node.

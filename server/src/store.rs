@@ -6,7 +6,6 @@ pub mod backup;
 #[cfg(test)]
 mod conformance;
 pub mod db;
-mod moderation;
 pub mod sql;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -15,15 +14,13 @@ use std::{fmt, pin::Pin, sync::Arc, task};
 
 use async_trait::async_trait;
 use parlour_protocol::{
-    ConnectionId, DurableEvent, FileId, InviteId, MessageType, Nonce, OptionId, Patch, RoleId, RoomId, RowKey,
-    Timestamp, UserId,
+    ConnectionId, DurableEvent, FileId, InviteId, MessageType, Nonce, OptionId, Patch, RoleId, RoomId, RowKey, Timestamp,
+    UserId,
     event::{LeaveReason, RoomDelta},
     object::{File, Head, LinkPreview, Message, MessageAppUser, Poll},
     operation::Order,
 };
 use tokio::sync::oneshot;
-
-pub use self::moderation::{Automod, Effect, Moderate, Purge, RejectedMessage, RoleChange};
 
 /// Where a message comes from. Nonces of different origins never meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -224,6 +221,24 @@ pub enum RoomChange {
         /// The text of the server's line.
         line: String,
     },
+    /// More people of a direct message, each with the server's line.
+    AddParticipants {
+        /// Who.
+        user_ids: Vec<UserId>,
+        /// Who adds them.
+        by: UserId,
+        /// The operation's nonce, remembered in the same commit.
+        nonce: Option<Nonce>,
+    },
+    /// The end of somebody's being in a direct message, with the server's line after it.
+    RemoveParticipant {
+        /// Who.
+        user_id: UserId,
+        /// Who takes them out; oneself when they leave.
+        by: UserId,
+        /// The text of the server's line.
+        line: String,
+    },
     /// A member's nickname or timeout.
     UpdateMember {
         /// Who.
@@ -233,14 +248,6 @@ pub enum RoomChange {
         /// Until when they may not write.
         timeout_until: Patch<Timestamp>,
     },
-    /// A change of roles.
-    Role(Box<RoleChange>),
-    /// A moderator's action.
-    Moderate(Box<Moderate>),
-    /// The word filter's action.
-    Automod(Box<Automod>),
-    /// The end of messages of a purge, at most a hundred.
-    Purge(Purge),
 }
 
 impl RoomChange {
@@ -347,18 +354,15 @@ pub enum AppendError {
     /// The user is a member already.
     #[error("already a member")]
     AlreadyMember,
+    /// Another direct message has these very people.
+    #[error("a direct message of these people exists")]
+    SameSet,
     /// The invite is unknown, expired, used up or paused.
     #[error("no such invite")]
     InviteGone,
     /// The user is banned from the room.
     #[error("banned from the room")]
     Banned,
-    /// The command was given before, or the message was rejected before.
-    #[error("given before")]
-    Repeat,
-    /// The room has as many of these as it may have.
-    #[error("too many {0}")]
-    TooMany(&'static str),
     /// The outcome is unknown.
     #[error(transparent)]
     Store(#[from] StoreError),

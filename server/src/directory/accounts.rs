@@ -185,7 +185,8 @@ async fn find_credentials(
     }))
 }
 
-/// Accounts whose folded name begins with `prefix`, in the order of names, after the account `after`.
+/// Accounts whose folded name begins with `prefix`, in the order of names, after the account `after`; without one's
+/// own and those with a block between, either way.
 pub(crate) async fn search(
     db: &Db,
     prefix: &str,
@@ -202,7 +203,9 @@ pub(crate) async fn search(
     };
     let sql = format!(
         "select {USER} from account where name_fold like $1 escape '\\' and user_id <> $2 \
-         and not is_deleted and not is_disabled {behind} order by name_fold, user_id limit $3"
+         and not is_deleted and not is_disabled and not exists (select 1 from user_block b \
+         where (b.blocker_id = $2 and b.blocked_id = account.user_id) \
+         or (b.blocker_id = account.user_id and b.blocked_id = $2)) {behind} order by name_fold, user_id limit $3"
     );
     let query = db.read(AssertSqlSafe(sql)).bind(pattern).bind(without).bind(limit as u64);
     let query = if after.is_some() { query.bind(after) } else { query };

@@ -2,7 +2,7 @@
 //! them.
 
 use parlour_protocol::{Nonce, Operation, ProtocolError, Timestamp, UserId};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     error::store_error,
@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// A result to be remembered.
-#[derive(Debug, Clone)]
-pub struct FirstResult {
+#[derive(Debug)]
+pub(crate) struct FirstResult {
     user_id: UserId,
     op: &'static str,
     nonce: Nonce,
@@ -19,21 +19,19 @@ pub struct FirstResult {
 }
 
 impl FirstResult {
+    /// What a repeat of this command will find, such as the id of what it made; none when it has no nonce.
+    pub(crate) fn naming<T: Operation>(user_id: UserId, data: &T, kept: &impl Serialize) -> Option<Self> {
+        let nonce = data.nonce()?.clone();
+        let result = serde_json::to_string(kept).expect("an id encodes");
+        Some(Self { user_id, op: T::NAME, nonce, result })
+    }
+
     /// What a repeat of this command will answer; none when it has no nonce.
     pub(crate) fn of<T: Operation>(user_id: UserId, data: &T, reply: &T::Reply) -> Option<Self> {
         let nonce = data.nonce()?.clone();
         let result = serde_json::to_string(reply).expect("a reply of the protocol encodes");
         Some(Self { user_id, op: T::NAME, nonce, result })
     }
-}
-
-/// Remembers a result beside other commands in one transaction; false when the command was given before.
-pub(crate) async fn remember_new(tx: &mut Tx, first: &FirstResult) -> Result<bool, DbError> {
-    let FirstResult { user_id, op, nonce, result } = first;
-    let sql = "insert into command_nonce (user_id, op, nonce, result, created_at) values ($1, $2, $3, $4, $5) \
-        on conflict (user_id, op, nonce) do nothing";
-    let query = tx.query(sql).bind(*user_id).bind(*op).bind(nonce).bind(result).bind(Timestamp::now());
-    Ok(query.execute().await? > 0)
 }
 
 /// Remembers a result.

@@ -1,6 +1,6 @@
 //! Rooms as they are stored, and as one member sees them.
 
-use std::{collections::HashMap, fmt, str::FromStr, sync::Arc};
+use std::{collections::HashMap, fmt, str::FromStr};
 
 use parlour_protocol::{
     InvalidValue, Permissions, RoleId, RoomId, Timestamp, UserId,
@@ -11,12 +11,10 @@ use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use super::{
-    filters,
     members::{MEMBERSHIP_COLUMNS, MembershipRow},
     nonces::{self, FirstResult},
 };
 use crate::{
-    filter::WordFilter,
     rooms::state::RoomSettings,
     store::{
         StoreError,
@@ -112,9 +110,7 @@ pub(crate) async fn settings(db: &Db, room_id: RoomId) -> Result<Option<RoomSett
          where r.room_id = $1 and r.deleted_at is null"
     );
     let Some(row) = db.read(AssertSqlSafe(sql)).bind(room_id).optional::<RoomRow>().await? else { return Ok(None) };
-    let mut settings = RoomSettings::new(row.into_room(), roles(db, &[room_id]).await?);
-    settings.filter = filters::find(db, room_id).await?.map(|filter| Arc::new(WordFilter::new(filter)));
-    Ok(Some(settings))
+    Ok(Some(RoomSettings::new(row.into_room(), roles(db, &[room_id]).await?)))
 }
 
 /// The roles of rooms, highest first.
@@ -243,15 +239,20 @@ impl FromStr for RoomPosition {
     }
 }
 
-/// A page of the places of a user's rooms (type Room), their names holding `query` in any case.
-pub(crate) async fn page(
-    db: &Db,
-    user_id: UserId,
-    order: RoomOrder,
-    query: Option<&str>,
-    after: Option<RoomPosition>,
-    limit: usize,
-) -> Result<Vec<RoomPosition>, StoreError> {
+/// Rooms to list.
+pub(crate) struct RoomsQuery<'a> {
+    pub(crate) user_id: UserId,
+    pub(crate) room_type: RoomType,
+    pub(crate) order: RoomOrder,
+    /// Part of the name, in any case.
+    pub(crate) query: Option<&'a str>,
+    pub(crate) after: Option<RoomPosition>,
+    pub(crate) limit: usize,
+}
+
+/// A page of the places of a user's rooms; hidden direct messages are left out.
+pub(crate) async fn page(db: &Db, wanted: RoomsQuery<'_>) -> Result<Vec<RoomPosition>, StoreError> {
+    let RoomsQuery { user_id, room_type, order, query, after, limit } = wanted;
     let (beyond, ordering) = match order {
         RoomOrder::Activity => {
             ("(h.active_tick < $2 or (h.active_tick = $2 and r.room_id < $3))", "h.active_tick desc, r.room_id desc")
@@ -263,7 +264,8 @@ pub(crate) async fn page(
     let sql = format!(
         "select r.room_id, h.active_tick, r.name from member m join room r on r.room_id = m.room_id \
          join room_head h on h.room_id = r.room_id \
-         where m.user_id = $1 and r.type = 'Room' and r.deleted_at is null and ($4 or {beyond}) \
+         where m.user_id = $1 and r.type = $6 and not (r.type = 'DirectMessage' and m.is_hidden) \
+         and r.deleted_at is null and ($4 or {beyond}) \
          order by {ordering} limit $5"
     );
     let position = after.unwrap_or(RoomPosition { active_tick: 0, room_id: RoomId::from_uuid(Uuid::nil()) });
@@ -274,6 +276,7 @@ pub(crate) async fn page(
         .bind(position.room_id)
         .bind(after.is_none())
         .bind(most)
+        .bind(room_type.as_str())
         .all()
         .await?;
     let wanted = query.map(str::to_lowercase);
@@ -338,5 +341,39 @@ pub(crate) async fn views(db: &Db, user_id: UserId, room_ids: &[RoomId]) -> Resu
             Some((room_id, view))
         })
         .collect();
+    fill_participants(db, user_id, &mut views).await?;
     Ok(room_ids.iter().filter_map(|room_id| views.remove(room_id)).collect())
+}
+
+/// Fills in who else is in direct messages: the first ten, and how many.
+async fn fill_participants(db: &Db, user_id: UserId, views: &mut HashMap<RoomId, RoomView>) -> Result<(), StoreError> {
+    let is_direct = |view: &&RoomView| view.room.r#type == RoomType::DirectMessage;
+    let room_ids: Vec<RoomId> = views.values().filter(is_direct).map(|view| view.room.room_id).collect();
+    if room_ids.is_empty() {
+        return Ok(());
+    }
+    let sql = format!(
+        "select room_id, user_id, total from (select m.room_id, m.user_id, \
+         row_number() over (partition by m.room_id order by m.created_at, m.user_id) as place, \
+         count(*) over (partition by m.room_id) as total \
+         from member m where m.user_id <> $1 and m.room_id in {}) others where place <= 10 order by place",
+        list(2, room_ids.len())
+    );
+    let rows: Vec<(Uuid, Uuid, i64)> = db.read(AssertSqlSafe(sql)).bind(user_id).bind_list(&room_ids).all().await?;
+    let mut user_ids: Vec<UserId> = rows.iter().map(|(_, user_id, _)| UserId::from_uuid(*user_id)).collect();
+    user_ids.sort_unstable();
+    user_ids.dedup();
+    let mut users = HashMap::new();
+    for chunk in user_ids.chunks(1000) {
+        let found = super::accounts::users(db, chunk).await?;
+        users.extend(found.into_iter().map(|user| (user.user_id, user)));
+    }
+    for (room_id, user_id, total) in rows {
+        let view = views.get_mut(&RoomId::from_uuid(room_id));
+        if let (Some(view), Some(user)) = (view, users.get(&UserId::from_uuid(user_id))) {
+            view.participants.push(user.clone());
+            view.participant_count = u32::try_from(total).unwrap_or(u32::MAX);
+        }
+    }
+    Ok(())
 }

@@ -42,6 +42,11 @@ impl Users {
         }
     }
 
+    pub(super) fn contains(&self, user_id: UserId) -> bool {
+        lock(&self.by_id).get(&user_id).is_some_and(|connections| !connections.is_empty())
+    }
+
+    #[cfg(test)]
     pub(super) fn count(&self, user_id: UserId) -> usize {
         lock(&self.by_id).get(&user_id).map_or(0, Vec::len)
     }

@@ -14,7 +14,6 @@ use crate::{
     app::AppState,
     clock,
     error::append_error,
-    filter::{Shown, automod::Rejected},
     store::{Append, RoomChange},
 };
 
@@ -30,10 +29,6 @@ pub(crate) async fn edit(state: &AppState, caller: &Caller, data: MessageEdit) -
     let body = Body::render(&data.message, data.format.unwrap_or(Format::Text), gate::broadcasts_of(&access))?;
     if body.is_blank() && current.files.is_empty() {
         return Err(ProtocolError::bad_field("/message", "nothing is left to show"));
-    }
-    if let Err(filtered) = gate::check_words(&access, &[Shown::Html(&body.html)]) {
-        let rejected = Rejected::Edit { text: format!("{} {}", data.row_key, body.html) };
-        return Err(filtered.punish(state, caller.connection_id, rejected).await);
     }
     let append = Append {
         room_id: data.room_id,

@@ -1,57 +1,9 @@
 //! What a message must pass before it is stored, in the order of the protocol.
 
-use parlour_protocol::{ConnectionId, ErrorCode, Permissions, ProtocolError, Timestamp};
+use parlour_protocol::{ErrorCode, Permissions, ProtocolError, Timestamp};
 
 use super::body::Broadcasts;
-use crate::{
-    app::AppState,
-    filter::{self, Filtered, Shown, automod::Rejected},
-    rooms::state::Access,
-};
-
-/// Why a text is not taken.
-#[derive(Debug)]
-pub(crate) enum Refusal {
-    /// What the client is told.
-    Told(ProtocolError),
-    /// A filtered word: the filter's action is due, unless the message was stored before.
-    Filtered(Filtered),
-}
-
-impl From<ProtocolError> for Refusal {
-    fn from(error: ProtocolError) -> Self {
-        Self::Told(error)
-    }
-}
-
-impl From<Filtered> for Refusal {
-    fn from(filtered: Filtered) -> Self {
-        Self::Filtered(filtered)
-    }
-}
-
-impl Refusal {
-    /// What the client is told, once the filter's action, if one is due, is applied.
-    pub(crate) async fn settle(
-        self,
-        state: &AppState,
-        cause: Option<ConnectionId>,
-        rejected: Rejected<'_>,
-    ) -> ProtocolError {
-        match self {
-            Self::Told(error) => error,
-            Self::Filtered(filtered) => filtered.punish(state, cause, rejected).await,
-        }
-    }
-}
-
-/// Whether the texts that a reader would see are free of filtered words: last of the gate.
-///
-/// # Errors
-/// What [`Refusal::settle`] acts on.
-pub(crate) fn check_words(access: &Access, texts: &[Shown<'_>]) -> Result<(), Filtered> {
-    filter::check(access, texts)
-}
+use crate::rooms::state::Access;
 
 /// Whether the member may write at all: SendMessages, then timeout (nobody is exempt), then read-only.
 ///
@@ -63,6 +15,7 @@ pub(crate) fn check_send(access: &Access, now: Timestamp) -> Result<(), Protocol
     if !access.allows(Permissions::SEND_MESSAGES) {
         return Err(ProtocolError::new(ErrorCode::Forbidden, "you may not write in this room"));
     }
+    check_block(access)?;
     check_timeout(access, now)?;
     check_read_only(access)
 }
@@ -70,8 +23,9 @@ pub(crate) fn check_send(access: &Access, now: Timestamp) -> Result<(), Protocol
 /// What an edit must pass.
 ///
 /// # Errors
-/// `timed_out`, `read_only`.
+/// `forbidden` across a block in a direct message, `timed_out`, `read_only`.
 pub(crate) fn check_edit(access: &Access, now: Timestamp) -> Result<(), ProtocolError> {
+    check_block(access)?;
     check_timeout(access, now)?;
     check_read_only(access)
 }
@@ -84,6 +38,7 @@ pub(crate) fn check_typing(access: &Access, now: Timestamp) -> Result<(), Protoc
     if !access.allows(Permissions::SEND_MESSAGES) {
         return Err(ProtocolError::new(ErrorCode::Forbidden, "you may not write in this room"));
     }
+    check_block(access)?;
     check_timeout(access, now)
 }
 
@@ -102,6 +57,13 @@ pub(crate) fn slowmode_error(retry_after_ms: u64) -> ProtocolError {
     let seconds = retry_after_ms.div_ceil(1000);
     ProtocolError::new(ErrorCode::Slowmode, format!("wait {seconds} s before the next message"))
         .retry_after(retry_after_ms)
+}
+
+fn check_block(access: &Access) -> Result<(), ProtocolError> {
+    if access.member.has_block {
+        return Err(ProtocolError::new(ErrorCode::Forbidden, "there is a block between you and somebody here"));
+    }
+    Ok(())
 }
 
 fn check_timeout(access: &Access, now: Timestamp) -> Result<(), ProtocolError> {

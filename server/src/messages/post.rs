@@ -22,14 +22,13 @@ use parlour_protocol::{
 
 use super::{
     body::{Body, Broadcasts},
-    gate::{self, Refusal},
+    gate,
 };
 use crate::{
     app::AppState,
     bus::BusEvent,
     clock,
     error::append_error,
-    filter::{Shown, automod::Rejected},
     rooms::state::Access,
     store::{Append, AppendError, NewMessage, Origin, PendingAppend, RoomChange},
 };
@@ -108,9 +107,8 @@ pub(crate) async fn post(state: &AppState, draft: Draft) -> Result<Message, Prot
 pub(crate) async fn place(state: &AppState, draft: Draft) -> Result<Placed, ProtocolError> {
     let (room_id, origin, cause, generation) = (draft.room_id, draft.origin, draft.cause, draft.generation);
     // What a repeat is found by, when the draft is refused today.
-    let nonce = draft.nonce.clone();
-    let repeat = match (&draft.author, &nonce) {
-        (Author::Member(user_id), Some(nonce)) => Some((*user_id, nonce)),
+    let repeat = match (&draft.author, &draft.nonce) {
+        (Author::Member(user_id), Some(nonce)) => Some((*user_id, nonce.clone())),
         _ => None,
     };
     match permit(state, draft).await {
@@ -119,15 +117,10 @@ pub(crate) async fn place(state: &AppState, draft: Draft) -> Result<Placed, Prot
             let append = Append { room_id, now, cause, generation, change: RoomChange::Send(Box::new(message)) };
             Ok(Placed::Pending { member, append: state.store.append(append).await })
         }
-        Err(refusal) => {
-            if let Some((user_id, nonce)) = repeat {
-                let found = state.store.find_nonce(room_id, user_id, origin, nonce).await.map_err(append_error)?;
-                if let Some(message) = found {
-                    return Ok(Placed::Repeat(Box::new(message)));
-                }
-            }
-            let rejected = Rejected::Message { origin, nonce: nonce.as_ref() };
-            Err(refusal.settle(state, cause, rejected).await)
+        Err(rejection) => {
+            let Some((user_id, nonce)) = repeat else { return Err(rejection) };
+            let found = state.store.find_nonce(room_id, user_id, origin, &nonce).await.map_err(append_error)?;
+            found.map(|message| Placed::Repeat(Box::new(message))).ok_or(rejection)
         }
     }
 }
@@ -153,7 +146,7 @@ impl Placed {
 }
 
 /// What is decided on cached room state: membership, gate and body.
-async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMessage), Refusal> {
+async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMessage), ProtocolError> {
     let Draft { room_id, origin, author, content, files, link_preview, reply_row_key, nonce, .. } = draft;
     let (member, user_id, app_user) = match author {
         Author::Member(user_id) => (Some(state.rooms.access(room_id, user_id).await?), Some(user_id), None),
@@ -172,20 +165,12 @@ async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMe
             let broadcasts = member.as_ref().map_or(Broadcasts::Allowed, gate::broadcasts_of);
             let body = Body::render(&source, format, broadcasts)?;
             if body.is_blank() && files.is_empty() {
-                return Err(ProtocolError::bad_field("/message", "nothing is left to show").into());
+                return Err(ProtocolError::bad_field("/message", "nothing is left to show"));
             }
             (body, None)
         }
         Content::Poll(poll) => (Body::default(), Some(new_poll(poll))),
     };
-    if let Some(access) = member.as_ref().filter(|_| origin.is_gated()) {
-        let asked = poll.iter().flat_map(|poll| {
-            let labels = poll.options.iter().map(|option| Shown::Plain(&option.label));
-            std::iter::once(Shown::Plain(&poll.question)).chain(labels)
-        });
-        let texts: Vec<_> = std::iter::once(Shown::Html(&body.html)).chain(asked).collect();
-        gate::check_words(access, &texts)?;
-    }
     let message = NewMessage {
         message_type,
         user_id,

@@ -111,6 +111,6 @@ fn everyone_role(room: &Room) -> Role {
 }
 
 /// An epoch that no log had before.
-fn new_epoch() -> String {
+pub(crate) fn new_epoch() -> String {
     uuid::Uuid::new_v4().simple().to_string()
 }

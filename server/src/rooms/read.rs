@@ -2,7 +2,7 @@
 
 use parlour_protocol::{
     Maybe, ProtocolError, RoomId,
-    object::{Page, RoomView},
+    object::{Page, RoomType, RoomView},
     operation::{RoomGet, RoomList, RoomOrder},
 };
 
@@ -10,7 +10,7 @@ use crate::{
     accounts::caller::Caller,
     app::AppState,
     cursor,
-    directory::rooms::{self, RoomPosition},
+    directory::rooms::{self, RoomPosition, RoomsQuery},
     error::store_error,
     messages::read::page_size,
 };
@@ -21,7 +21,15 @@ use crate::{
 /// `forbidden`.
 pub(crate) async fn get(state: &AppState, caller: &Caller, data: RoomGet) -> Result<Maybe<RoomView>, ProtocolError> {
     let Some(room_id) = data.room_id else {
-        let latest = rooms::page(&state.db, caller.user_id, RoomOrder::Activity, None, None, 1).await;
+        let query = RoomsQuery {
+            user_id: caller.user_id,
+            room_type: RoomType::Room,
+            order: RoomOrder::Activity,
+            query: None,
+            after: None,
+            limit: 1,
+        };
+        let latest = rooms::page(&state.db, query).await;
         let Some(position) = latest.map_err(store_error)?.into_iter().next() else { return Ok(Maybe(None)) };
         return view(state, caller, position.room_id).await.map(|view| Maybe(Some(view)));
     };
@@ -47,7 +55,9 @@ pub(crate) async fn list(state: &AppState, caller: &Caller, data: RoomList) -> R
     let scope = format!("room.list {} {} {}", caller.user_id, order.as_str(), query.unwrap_or_default());
     let after = cursor::decode::<RoomPosition>(&scope, data.cursor.as_deref())?;
     let limit = page_size(data.limit);
-    let page = rooms::page(&state.db, caller.user_id, order, query, after, limit + 1).await;
+    let wanted =
+        RoomsQuery { user_id: caller.user_id, room_type: RoomType::Room, order, query, after, limit: limit + 1 };
+    let page = rooms::page(&state.db, wanted).await;
     let mut positions = page.map_err(store_error)?;
     let has_more = positions.len() > limit;
     positions.truncate(limit);

@@ -5,10 +5,9 @@
 mod facts;
 mod group;
 mod message_change;
-mod moderation;
+mod participants;
 mod read;
 mod retention;
-mod role;
 mod room_change;
 mod row;
 mod statement;

@@ -560,6 +560,12 @@ impl Client {
         other.ok("invite.join", json!({ "inviteId": invite_id, "nonce": nonce() })).await;
     }
 
+    /// Makes two accounts friends.
+    pub(crate) async fn befriend(&mut self, own: &User, other: &mut Self, friend: &User) {
+        self.ok("friend.request", json!({ "userId": friend.id })).await;
+        other.ok("friend.accept", json!({ "userId": own.id })).await;
+    }
+
     /// Sends a text and answers the message.
     pub(crate) async fn say(&mut self, room_id: &str, text: &str) -> Value {
         let data = json!({ "roomId": room_id, "message": text, "nonce": nonce() });

@@ -14,14 +14,20 @@
 //! | `reading` | lists, cursors, around, get, threads |
 //! | `gate` | who may write when: read-only, slowmode |
 //! | `subscribe` | verdicts, catch-up, folding, echo, falling behind, losing access |
+//! | `friends` | requests, answers, the list, who is told |
+//! | `blocks` | what a block ends and hides |
+//! | `direct_messages` | one room for each set of people, hiding, adding, blocks |
 //! | `worked` | the worked exchanges of the protocol's annex |
 //! | `durability` | a killed server comes back with everything it acknowledged |
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod accounts;
+mod blocks;
 mod connection;
+mod direct_messages;
 mod durability;
+mod friends;
 mod gate;
 mod harness;
 mod invites;

@@ -29,12 +29,12 @@ struct RoomRow {
 }
 
 /// Who joins, and how.
-struct Joining<'a> {
-    user_id: UserId,
-    invite_id: Option<InviteId>,
-    by: Option<UserId>,
-    line: &'a str,
-    nonce: Option<&'a Nonce>,
+pub(super) struct Joining<'a> {
+    pub(super) user_id: UserId,
+    pub(super) invite_id: Option<InviteId>,
+    pub(super) by: Option<UserId>,
+    pub(super) line: &'a str,
+    pub(super) nonce: Option<&'a Nonce>,
 }
 
 impl Group<'_> {
@@ -53,13 +53,16 @@ impl Group<'_> {
                 self.join(append, joining).await?
             }
             RoomChange::Leave { user_id, reason, by, line } => self.leave(append, *user_id, *reason, *by, line).await?,
+            RoomChange::AddParticipants { user_ids, by, nonce } => {
+                self.add_participants(append, user_ids, *by, nonce.as_ref()).await?
+            }
+            RoomChange::RemoveParticipant { user_id, by, line } => {
+                self.remove_participant(append, *user_id, *by, line).await?
+            }
             RoomChange::UpdateMember { user_id, nickname, timeout_until } => {
                 let delta = MemberDelta { nickname: nickname.clone(), timeout_until: *timeout_until };
                 self.update_member(append, *user_id, delta).await?
             }
-            RoomChange::Role(change) => self.change_role(append, change).await?,
-            RoomChange::Moderate(change) => self.moderate(append, change).await?,
-            RoomChange::Automod(change) => self.automod(append, change).await?,
             _ => {
                 return Err(StoreError::Internal("not a change of a room".into()).into());
             }
@@ -139,7 +142,7 @@ impl Group<'_> {
         Ok(vec![entry])
     }
 
-    async fn join(&mut self, append: &Append, joining: Joining<'_>) -> Result<Vec<LogEntry>, Stop> {
+    pub(super) async fn join(&mut self, append: &Append, joining: Joining<'_>) -> Result<Vec<LogEntry>, Stop> {
         let Joining { user_id, invite_id, by, line, nonce } = joining;
         let room_id = append.room_id;
         let now = millis(append.now);
@@ -238,7 +241,7 @@ impl Group<'_> {
         Ok(vec![entry, self.line(append, MessageType::System, by.unwrap_or(user_id), line.to_owned())?])
     }
 
-    pub(super) async fn update_member(
+    async fn update_member(
         &mut self,
         append: &Append,
         user_id: UserId,
@@ -269,12 +272,12 @@ impl Group<'_> {
 }
 
 /// A text as a value that can be absent.
-pub(super) fn text(text: &str) -> Option<String> {
+fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// The patch, when it changes anything.
-pub(super) fn changed<T: Clone + PartialEq>(wanted: &Patch<T>, current: Option<&T>) -> Patch<T> {
+fn changed<T: Clone + PartialEq>(wanted: &Patch<T>, current: Option<&T>) -> Patch<T> {
     let is_same = match wanted {
         Patch::Keep => true,
         Patch::Clear => current.is_none(),
