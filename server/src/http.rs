@@ -12,6 +12,7 @@ mod page;
 mod rpc;
 pub(crate) mod serve;
 mod socket;
+mod unread;
 
 use std::sync::Arc;
 
@@ -45,6 +46,7 @@ pub(crate) fn router(state: &Arc<AppState>) -> Router {
         .fallback(page::page)
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(middleware::from_fn(guard::deadline))
+        .layer(middleware::from_fn(unread::read_rest))
         .layer(middleware::from_fn_with_state(Arc::clone(state), metrics::count))
         .layer(middleware::from_fn(headers::security))
         .with_state(Arc::clone(state))

@@ -305,12 +305,16 @@ impl Hub {
 
     /// Ends the connections of a session with 4401.
     pub(crate) fn end_session(&self, session_id: SessionId) {
-        self.users.close_where(None, |session| session.session_id == session_id);
+        for connection in self.users.connections_where(None, |session| session.session_id == session_id) {
+            self.revoke(&connection);
+        }
     }
 
     /// Ends all connections of a user with 4401.
     pub(crate) fn end_user(&self, user_id: UserId) {
-        self.users.close_where(Some(user_id), |_| true);
+        for connection in self.users.connections_where(Some(user_id), |_| true) {
+            self.revoke(&connection);
+        }
     }
 
     /// Whether a user has a connection on this node.

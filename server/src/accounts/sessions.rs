@@ -50,7 +50,9 @@ impl Accounts {
     /// When the database fails.
     pub(crate) async fn sessions(&self, caller: &Caller) -> Result<Vec<Session>, AccountError> {
         let now = Timestamp::now();
-        Ok(directory::sessions::list(&self.db, caller.user_id, caller.session_id, now).await?)
+        let mut sessions = directory::sessions::list(&self.db, caller.user_id, caller.session_id, now).await?;
+        self.sightings.show(&mut sessions);
+        Ok(sessions)
     }
 
     /// Ends a session of the caller: its sockets close with 4401.

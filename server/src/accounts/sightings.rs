@@ -7,7 +7,11 @@ use std::{
     time::Duration,
 };
 
-use parlour_protocol::{SessionId, Timestamp, operation::ClientInfo};
+use parlour_protocol::{
+    SessionId, Timestamp,
+    object::{Session, SessionClient},
+    operation::ClientInfo,
+};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +42,20 @@ impl Sightings {
         let before = waiting.remove(&session_id).and_then(|sighting| sighting.client);
         let sighting = Sighting { session_id, client: client.or(before), address: address.to_string(), at };
         waiting.insert(session_id, sighting);
+    }
+
+    /// Brings sessions that were read up to what is not written yet.
+    pub(super) fn show(&self, sessions: &mut [Session]) {
+        let waiting = self.lock();
+        for session in sessions {
+            if let Some(seen) = waiting.get(&session.session_id) {
+                if let Some((name, version)) = &seen.client {
+                    session.client = Some(SessionClient { name: name.clone(), version: version.clone() });
+                }
+                session.address.clone_from(&seen.address);
+                session.last_seen_at = session.last_seen_at.max(Some(seen.at));
+            }
+        }
     }
 
     fn take(&self) -> Vec<Sighting> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use parlour_protocol::{
     ErrorCode, ProtocolError, RoomId, UserId,
     close::CloseCode,
+    event::UnsubscribeReason,
     frame::ReplyFrame,
     object::Empty,
     operation::{Position, RoomSubscribe, RoomUnsubscribe, SubscribeReply, Subscribed, Verdict},
@@ -16,7 +17,7 @@ use parlour_protocol::{
 use super::{
     Hub, Room, Seat, Subscription,
     catch_up::{Folded, Job, SOON},
-    lock,
+    frames, lock,
     room::{Feed, Member},
 };
 use crate::{
@@ -124,6 +125,20 @@ impl Hub {
         for subscription in std::mem::take(&mut subscriptions.list) {
             subscription.room.lock().remove(connection, subscription.seat, self.now());
         }
+    }
+
+    /// Ends a connection whose token counts no more: each of its rooms says so, and then the socket closes.
+    pub(super) fn revoke(&self, connection: &Arc<Connection>) {
+        let mut subscriptions = lock(&connection.subscriptions);
+        subscriptions.closed = true;
+        let mut last = Vec::with_capacity(subscriptions.list.len());
+        for Subscription { room, seat, .. } in std::mem::take(&mut subscriptions.list) {
+            if room.lock().remove(connection, seat, self.now()).is_some() {
+                last.push(frames::unsubscribed(connection.codec(), room.id, seat.sub, UnsubscribeReason::Revoked));
+            }
+        }
+        drop(subscriptions);
+        connection.close_after(&last, CloseCode::Unauthenticated, "the session has ended");
     }
 
     /// Attaches a paused listener, in place of an earlier one; none when the connection is gone.

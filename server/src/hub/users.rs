@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use parlour_protocol::{Event, UserEvent, UserId, close::CloseCode, codec::Codec};
+use parlour_protocol::{Event, UserEvent, UserId, codec::Codec};
 
 use super::lock;
 use crate::ws::{
@@ -51,19 +51,20 @@ impl Users {
         lock(&self.by_id).get(&user_id).map_or(0, Vec::len)
     }
 
-    /// Closes the logged-in connections, of one user or of all, whose session is concerned.
-    pub(super) fn close_where(&self, user_id: Option<UserId>, concerned: impl Fn(&SessionInfo) -> bool) {
+    /// The logged-in connections, of one user or of all, whose session is concerned.
+    pub(super) fn connections_where(
+        &self,
+        user_id: Option<UserId>,
+        concerned: impl Fn(&SessionInfo) -> bool,
+    ) -> Vec<Arc<Connection>> {
         let by_id = lock(&self.by_id);
-        let connections: Vec<_> = match user_id {
+        let mut connections: Vec<_> = match user_id {
             Some(user_id) => by_id.get(&user_id).into_iter().flatten().cloned().collect(),
             None => by_id.values().flatten().cloned().collect(),
         };
         drop(by_id);
-        for connection in connections {
-            if connection.session().is_some_and(|session| concerned(&session)) {
-                connection.close(CloseCode::Unauthenticated, "the session has ended");
-            }
-        }
+        connections.retain(|connection| connection.session().is_some_and(|session| concerned(&session)));
+        connections
     }
 
     pub(super) fn connections(&self, user_id: UserId) -> Vec<Arc<Connection>> {

@@ -100,7 +100,7 @@ fn everyone_role(room: &Room) -> Role {
     Role {
         role_id: RoleId::new(),
         room_id: room.room_id,
-        name: "everyone".to_owned(),
+        name: "@everyone".to_owned(),
         color: String::new(),
         position: 0,
         permissions: Permissions::EVERYONE,

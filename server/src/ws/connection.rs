@@ -325,14 +325,19 @@ impl Connection {
 
     /// Ends the connection; what waits is sent first where that makes sense for the code.
     pub(crate) fn close(&self, code: CloseCode, reason: &str) {
-        self.close_with(code.code(), reason);
+        self.close_with(code.code(), reason, &[]);
     }
 
-    fn close_with(&self, code: u16, reason: &str) {
+    /// Ends the connection as [`Connection::close`] does, with these frames before the close.
+    pub(crate) fn close_after(&self, last: &[Bytes], code: CloseCode, reason: &str) {
+        self.close_with(code.code(), reason, last);
+    }
+
+    fn close_with(&self, code: u16, reason: &str, last: &[Bytes]) {
         let finish = matches!(CloseCode::from_code(code), Some(CloseCode::Normal | CloseCode::GoingAway));
         let mut out = self.out();
         let before = out.bytes();
-        out.close(codec::close(code, reason), finish);
+        out.close(codec::close(code, reason), finish, last);
         self.count_queue(before, out.bytes());
         drop(out);
         tracing::debug!(conn.id = %self.id, code, reason, "closing");
@@ -471,7 +476,7 @@ impl Connection {
             _ => {}
         }
         if out.is_swamped() {
-            out.close(codec::close(CloseCode::Behind.code(), "replies are not read"), false);
+            out.close(codec::close(CloseCode::Behind.code(), "replies are not read"), false, &[]);
             self.wake.notify_one();
         }
         pushed

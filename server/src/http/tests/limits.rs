@@ -1,3 +1,8 @@
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+};
+
 use super::*;
 
 #[tokio::test]
@@ -94,5 +99,37 @@ async fn unknown_and_socket_only_operations_are_unsupported_over_http() {
         server.post_as(&token, &format!("/v1/rpc/{op}"), json!({})).await.refused(400, "unsupported");
     }
     server.post_as(&token, "/v1/rpc/%FF", json!({})).await.refused(400, "bad_request");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_refusal_reaches_a_client_that_is_still_writing_and_keeps_the_connection() {
+    let server = TestServer::start().await;
+    let mut stream = BufReader::new(TcpStream::connect(&server.address).await.unwrap());
+    for (length, status) in [(100, 401), (3_000_000, 401), (100, 401)] {
+        let head = format!(
+            "POST /v1/rpc/user.get HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
+             content-length: {length}\r\n\r\n",
+            server.address
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
+        // The server can answer from the head alone; this lets it.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        for piece in vec![b'x'; length].chunks(1000) {
+            stream.write_all(piece).await.unwrap();
+        }
+        let (mut answer, mut line) = (String::new(), String::new());
+        while line != "\r\n" {
+            line.clear();
+            assert_ne!(stream.read_line(&mut line).await.unwrap(), 0, "closed after {answer}");
+            answer += &line;
+        }
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        let body = answer.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        stream.read_exact(&mut vec![0; body.parse().unwrap()]).await.unwrap();
+    }
     server.stop().await;
 }

@@ -211,3 +211,16 @@ async fn a_draining_server_says_1001() {
     assert_eq!(socket.close_code().await, 1001);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_session_is_listed_with_the_program_that_just_said_hello() {
+    let server = TestServer::start().await;
+    let token = server.register("ada").await;
+    let mut socket = server.socket(&[]).await.unwrap();
+    let client = json!({"name": "demo", "version": "1.0"});
+    socket.command(1, "session.hello", json!({"token": token, "client": client})).await;
+    let listed = socket.command(2, "session.list", json!({})).await;
+    assert_eq!(listed["data"]["items"][0]["client"], client, "{listed}");
+    assert_eq!(listed["data"]["items"][0]["address"], "127.0.0.1");
+    server.stop().await;
+}

@@ -408,7 +408,12 @@ async fn an_ended_session_closes_its_sockets_and_no_others() {
     let user_id = UserId::new();
     let mut ends = world.connect_as(Codec::Json, user_id).await;
     let mut stays = world.connect_as(Codec::Json, user_id).await;
+    let room = world.store.create();
+    world.store.join(room, user_id);
+    ends.subscribe(room, None).await;
     world.store.bus.publish(BusEvent::SessionEnded { session_id: ends.session_id });
+    ends.step().await;
+    assert_eq!(ends.views[&room].ended, Some(UnsubscribeReason::Revoked), "the last frame of the room");
     assert!(matches!(ends.peer.next().await, Got::Close(4401, _)));
     world.store.bus.publish(BusEvent::UserEnded { user_id });
     assert!(matches!(stays.peer.next().await, Got::Close(4401, _)));

@@ -139,8 +139,8 @@ impl OutQueue {
         self.lanes.as_mut().is_some_and(|lanes| std::mem::take(&mut lanes.user_behind))
     }
 
-    /// Takes nothing from now on and ends with `close`. Unless `finish`, waiting events are dropped.
-    pub(super) fn close(&mut self, close: Bytes, finish: bool) {
+    /// Takes nothing from now on and ends with `last` and `close`. Unless `finish`, waiting events are dropped.
+    pub(super) fn close(&mut self, close: Bytes, finish: bool, last: &[Bytes]) {
         if self.refuses {
             return;
         }
@@ -149,6 +149,11 @@ impl OutQueue {
         if let (false, Some(lanes)) = (finish, &mut self.lanes) {
             lanes.drop_ephemeral();
             lanes.bytes -= lanes.ordered.drain(..).map(|ordered| ordered.frame.len()).sum::<usize>();
+        }
+        for frame in last {
+            let lanes = self.lanes();
+            lanes.push_ordered(Lane::Control, frame, 0);
+            lanes.bytes += frame.len();
         }
     }
 
@@ -365,7 +370,7 @@ mod tests {
         let mut queue = OutQueue::default();
         queue.push(Lane::Reply, &frame(b'r', 1), 0, LIMITS);
         queue.push(live(1, 1), &frame(b'a', 1), 0, LIMITS);
-        queue.close(frame(b'x', 1), false);
+        queue.close(frame(b'x', 1), false, &[]);
         assert_eq!(queue.push(Lane::Reply, &frame(b's', 1), 0, LIMITS), Pushed::Dropped);
         assert_eq!(write(&mut queue, 99), b"r");
         assert_eq!(write(&mut queue, 99), b"x");

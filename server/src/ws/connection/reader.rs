@@ -127,7 +127,7 @@ impl Reader {
                 }
                 Ok(Decoded::Frame { len, frame }) => (len, frame),
                 Err(error) => {
-                    connection.close_with(error.close_code(), &error.to_string());
+                    connection.close_with(error.close_code(), &error.to_string(), &[]);
                     return Flow::End;
                 }
             };
@@ -143,7 +143,7 @@ impl Reader {
                     connection.send(super::Lane::Reply, &codec::pong(payload));
                 }
                 Frame::Close(code) => {
-                    connection.close_with(code.unwrap_or(1000), "");
+                    connection.close_with(code.unwrap_or(1000), "", &[]);
                     return Flow::End;
                 }
             }
