@@ -14,6 +14,8 @@ pub const STORED_UNITS: usize = 30_000;
 pub const MENTIONS_PER_MESSAGE: usize = 100;
 /// Ids shown for a reaction.
 pub const REACTION_USER_IDS: usize = 10;
+/// Threads that one is shown as followed.
+pub const FOLLOWED_THREADS: usize = 50;
 /// Different reactions on one message.
 pub const EMOJI_PER_MESSAGE: usize = 20;
 /// Voters up to whom a poll shows its votes.

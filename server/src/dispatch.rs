@@ -58,6 +58,17 @@ pub(crate) async fn dispatch(
         Command::MessageList(data) => reply.of(messages::read::list(state, caller, data).await),
         Command::MessageGet(data) => reply.of(messages::read::get(state, caller, data).await),
         Command::MessageThread(data) => reply.of(messages::read::thread(state, caller, data).await),
+        Command::MessageForward(data) => reply.of(messages::forward::forward(state, caller, data).await),
+        Command::MessagePin(data) => reply.of(messages::pins::pin(state, caller, data).await),
+        Command::MessageUnpin(data) => reply.of(messages::pins::unpin(state, caller, data).await),
+        Command::PollVote(data) => reply.of(messages::polls::vote(state, caller, data).await),
+        Command::ReactionAdd(data) => reply.of(messages::reactions::add(state, caller, data).await),
+        Command::ReactionRemove(data) => reply.of(messages::reactions::remove(state, caller, data).await),
+        Command::ReactionList(data) => reply.of(messages::reactions::list(state, caller, data).await),
+        Command::ThreadFollow(data) => reply.of(messages::threads::follow(state, caller, data).await),
+        Command::ThreadUnfollow(data) => reply.of(messages::threads::unfollow(state, caller, data).await),
+        Command::ThreadFollowed(data) => reply.of(messages::threads::followed(state, caller, data).await),
+        Command::PreviewDelete(data) => reply.of(messages::previews::delete(state, caller, data).await),
         Command::TypingStart(data) => reply.of(messages::typing::start(state, caller, data).await),
 
         Command::StatusGet(data) => reply.of(people::status::get(state, caller, data).await),
@@ -83,19 +94,8 @@ pub(crate) async fn dispatch(
         | Command::RoomSubscribe(_)
         | Command::RoomUnsubscribe(_) => Err(unsupported(command.name(), "exists on the socket alone")),
 
-        Command::MessageForward(_)
-        | Command::MessagePin(_)
-        | Command::MessageUnpin(_)
-        | Command::MessageSearch(_)
+        Command::MessageSearch(_)
         | Command::MessageSent(_)
-        | Command::PollVote(_)
-        | Command::ReactionAdd(_)
-        | Command::ReactionRemove(_)
-        | Command::ReactionList(_)
-        | Command::ThreadFollow(_)
-        | Command::ThreadUnfollow(_)
-        | Command::ThreadFollowed(_)
-        | Command::PreviewDelete(_)
         | Command::FileCreateUploads(_)
         | Command::FileUrls(_)
         | Command::FileDiscard(_)

@@ -3,19 +3,54 @@
 pub(crate) mod body;
 pub(crate) mod delete;
 pub(crate) mod edit;
+pub(crate) mod forward;
 pub(crate) mod gate;
+pub(crate) mod mentions;
+pub(crate) mod pins;
+pub(crate) mod polls;
 pub(crate) mod post;
+pub(crate) mod previews;
+pub(crate) mod reactions;
 pub(crate) mod read;
 pub(crate) mod send;
+pub(crate) mod threads;
 pub(crate) mod typing;
 
 use parlour_protocol::{
-    ErrorCode, Permissions, ProtocolError, RowKey,
+    ErrorCode, Permissions, ProtocolError, RoomId, RowKey,
     message_type::{MessageOperation, Permitted},
     object::Message,
 };
 
-use crate::{app::AppState, error::store_error, rooms::state::Access};
+use crate::{
+    accounts::caller::Caller,
+    app::AppState,
+    clock,
+    error::{append_error, store_error},
+    rooms::state::Access,
+    store::{Append, Appended, RoomChange},
+};
+
+/// Appends a change of a message.
+async fn append(
+    state: &AppState,
+    caller: &Caller,
+    room_id: RoomId,
+    change: RoomChange,
+) -> Result<Appended, ProtocolError> {
+    let generation = state.store.generation();
+    let append = Append { room_id, now: clock::now_nanos(), cause: caller.connection_id, generation, change };
+    state.store.append(append).await.await.map_err(append_error)
+}
+
+/// The live message of a key.
+///
+/// # Errors
+/// `not_found` when absent or deleted.
+async fn find(state: &AppState, room_id: RoomId, row_key: RowKey) -> Result<Message, ProtocolError> {
+    let found = state.store.get(room_id, &[row_key]).await.map_err(store_error)?;
+    found.into_iter().next().ok_or_else(|| ProtocolError::not_found("no such message"))
+}
 
 /// The live message of a key, if the caller may do this with it.
 ///
@@ -28,8 +63,7 @@ pub(crate) async fn find_for(
     row_key: RowKey,
     operation: MessageOperation,
 ) -> Result<Message, ProtocolError> {
-    let found = state.store.get(access.room().room_id, &[row_key]).await.map_err(store_error)?;
-    let message = found.into_iter().next().ok_or_else(|| ProtocolError::not_found("no such message"))?;
+    let message = find(state, access.room().room_id, row_key).await?;
     let manages = access.allows(Permissions::MANAGE_MESSAGES);
     let is_author = message.user_id == Some(access.member.membership.user_id);
     let allowed = match message.r#type.permitted(operation) {

@@ -31,20 +31,31 @@ pub(super) struct MembershipRow {
     category_id: Option<Uuid>,
     created_at: i64,
     unread_count: i64,
+    mention_count: i64,
 }
 
-/// A membership without its computed count.
+/// A membership without its computed counts.
 const OWN_COLUMNS: &str = "m.room_id, m.user_id, m.nickname, m.notification_type, m.last_read_at, \
     m.last_message_at, m.timeout_until, m.is_hidden, m.category_id, m.created_at";
 
-/// A membership with its computed count: messages by others in a later millisecond than the marker, else than joining.
-/// Counting stops at the protocol's cap of 100.
+/// A membership with its computed counts: messages by others in a later millisecond than the marker, else than joining,
+/// and those of them, also later than the last clearing, that mention the member. Counting stops at the protocol's cap
+/// of 100. Who is mentioned by name or by a role is counted for whatever they set; the others unless they set Never.
 pub(super) const MEMBERSHIP_COLUMNS: &str = "m.room_id, m.user_id, m.nickname, m.notification_type, m.last_read_at, \
     m.last_message_at, m.timeout_until, m.is_hidden, m.category_id, m.created_at, \
     (select count(*) from (select 1 from message x where x.room_id = m.room_id \
       and x.tick >= (coalesce(m.last_read_at, m.created_at) + 1) * 1000000 \
       and x.user_id is distinct from m.user_id and x.type in ('Message', 'Poll', 'Webhook') \
-      and x.deleted_at is null limit 100) unread) as unread_count";
+      and x.deleted_at is null limit 100) unread) as unread_count, \
+    (select count(*) from (select distinct x.tick from ( \
+        select 0 as kind, m.user_id as target \
+        union all select 1, r.role_id from member_role r where r.room_id = m.room_id and r.user_id = m.user_id \
+        union all select 2, m.room_id where m.notification_type <> 'Never' \
+        union all select 3, m.room_id where m.notification_type <> 'Never') t \
+      join mention x on x.room_id = m.room_id and x.kind = t.kind and x.target = t.target \
+      where x.tick >= (case when m.mentions_cleared_at > coalesce(m.last_read_at, m.created_at) \
+        then m.mentions_cleared_at else coalesce(m.last_read_at, m.created_at) end + 1) * 1000000 \
+      and x.author is distinct from m.user_id limit 100) mentions) as mention_count";
 
 impl From<MembershipRow> for Membership {
     fn from(row: MembershipRow) -> Self {
@@ -56,7 +67,7 @@ impl From<MembershipRow> for Membership {
             last_read_at: row.last_read_at.map(Timestamp::from_millis),
             last_message_at: row.last_message_at.map(Timestamp::from_millis),
             unread_count: u32::try_from(row.unread_count).unwrap_or(0),
-            mention_count: 0,
+            mention_count: u32::try_from(row.mention_count).unwrap_or(0),
             timeout_until: row.timeout_until.map(Timestamp::from_millis),
             is_hidden: row.is_hidden,
             category_id: row.category_id.map(CategoryId::from_uuid),
@@ -75,8 +86,8 @@ pub(crate) async fn member(
     has_roles: bool,
 ) -> Result<Option<MemberState>, StoreError> {
     let sql = format!(
-        "select {OWN_COLUMNS}, a.name, cast(0 as bigint) as unread_count from member m join account a on a.user_id = m.user_id \
-         where m.room_id = $1 and m.user_id = $2"
+        "select {OWN_COLUMNS}, a.name, cast(0 as bigint) as unread_count, cast(0 as bigint) as mention_count \
+         from member m join account a on a.user_id = m.user_id where m.room_id = $1 and m.user_id = $2"
     );
     let row = db.read(AssertSqlSafe(sql)).bind(room_id).bind(user_id).optional::<NamedRow>().await?;
     let Some(NamedRow { membership, name }) = row else { return Ok(None) };
@@ -103,6 +114,37 @@ pub(crate) async fn memberships(db: &Db, user_id: UserId, room_ids: &[RoomId]) -
     let mut found: HashMap<RoomId, Membership> =
         rows.into_iter().map(Membership::from).map(|membership| (membership.room_id, membership)).collect();
     Ok(room_ids.iter().filter_map(|room_id| found.remove(room_id)).collect())
+}
+
+/// The memberships of those of `user_ids`, and of the holders of `role_ids`, who are in a room.
+pub(crate) async fn mentioned(
+    db: &Db,
+    room_id: RoomId,
+    mut user_ids: Vec<UserId>,
+    role_ids: &[RoleId],
+    but: Option<UserId>,
+) -> Result<Vec<Membership>, StoreError> {
+    if !role_ids.is_empty() {
+        let sql = format!(
+            "select distinct user_id from member_role where room_id = $1 and role_id in {}",
+            list(2, role_ids.len())
+        );
+        let rows: Vec<(Uuid,)> = db.read(AssertSqlSafe(sql)).bind(room_id).bind_list(role_ids).all().await?;
+        user_ids.extend(rows.into_iter().map(|(user_id,)| UserId::from_uuid(user_id)));
+    }
+    user_ids.retain(|user_id| Some(*user_id) != but);
+    user_ids.sort_unstable();
+    user_ids.dedup();
+    let mut found = Vec::new();
+    for user_ids in user_ids.chunks(256) {
+        let sql = format!(
+            "select {MEMBERSHIP_COLUMNS} from member m where m.room_id = $1 and m.user_id in {}",
+            list(2, user_ids.len())
+        );
+        let rows: Vec<MembershipRow> = db.read(AssertSqlSafe(sql)).bind(room_id).bind_list(user_ids).all().await?;
+        found.extend(rows.into_iter().map(Membership::from));
+    }
+    Ok(found)
 }
 
 /// Everybody in a room.

@@ -48,6 +48,11 @@ impl Body {
         Ok(body)
     }
 
+    /// The stored form of another message, with the mentions that are this author's to make.
+    pub(crate) fn copy(html: String, broadcasts: Broadcasts) -> Self {
+        find_mentions(html, broadcasts)
+    }
+
     /// Whether a reader sees nothing of it.
     pub(crate) fn is_blank(&self) -> bool {
         is_blank(&self.html)

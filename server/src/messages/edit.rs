@@ -13,7 +13,8 @@ use crate::{
     accounts::caller::Caller,
     app::AppState,
     clock,
-    error::append_error,
+    directory::marks,
+    error::{append_error, store_error},
     store::{Append, RoomChange},
 };
 
@@ -45,5 +46,6 @@ pub(crate) async fn edit(state: &AppState, caller: &Caller, data: MessageEdit) -
     let appended = state.store.append(append).await.await.map_err(append_error)?;
     let mut message = appended.message.map_or_else(|| current.clone(), Arc::unwrap_or_clone);
     message.reply_count = current.reply_count;
+    marks::fill(&state.db, caller.user_id, std::slice::from_mut(&mut message)).await.map_err(store_error)?;
     Ok(MessageReply { message })
 }

@@ -22,7 +22,7 @@ use parlour_protocol::{
 
 use super::{
     body::{Body, Broadcasts},
-    gate,
+    gate, mentions,
 };
 use crate::{
     app::AppState,
@@ -30,7 +30,7 @@ use crate::{
     clock,
     error::append_error,
     rooms::state::Access,
-    store::{Append, AppendError, NewMessage, Origin, PendingAppend, RoomChange},
+    store::{Append, AppendError, Mention, NewMessage, Origin, PendingAppend, RoomChange},
 };
 
 /// A message to be posted.
@@ -63,6 +63,8 @@ pub(crate) enum Author {
 #[derive(Debug)]
 pub(crate) enum Content {
     Body { source: String, format: Format },
+    /// The stored body of another message.
+    Copy(String),
     Poll(PollInput),
 }
 
@@ -87,7 +89,7 @@ impl Draft {
 #[derive(Debug)]
 pub(crate) enum Placed {
     /// Waits for its commit.
-    Pending { member: Option<Access>, append: PendingAppend },
+    Pending { member: Option<Access>, mentions: Vec<Mention>, append: PendingAppend },
     /// Was stored before.
     Repeat(Box<Message>),
 }
@@ -114,8 +116,9 @@ pub(crate) async fn place(state: &AppState, draft: Draft) -> Result<Placed, Prot
     match permit(state, draft).await {
         Ok((member, message)) => {
             let now = clock::now_nanos();
+            let mentions = message.mentions.clone();
             let append = Append { room_id, now, cause, generation, change: RoomChange::Send(Box::new(message)) };
-            Ok(Placed::Pending { member, append: state.store.append(append).await })
+            Ok(Placed::Pending { member, mentions, append: state.store.append(append).await })
         }
         Err(rejection) => {
             let Some((user_id, nonce)) = repeat else { return Err(rejection) };
@@ -131,8 +134,8 @@ impl Placed {
     /// # Errors
     /// What the commit decided against, or `unavailable`.
     pub(crate) async fn outcome(self, state: &AppState) -> Result<Message, ProtocolError> {
-        let (member, append) = match self {
-            Self::Pending { member, append } => (member, append),
+        let (member, mentions, append) = match self {
+            Self::Pending { member, mentions, append } => (member, mentions, append),
             Self::Repeat(message) => return Ok(*message),
         };
         let appended = append.await.map_err(append_error)?;
@@ -140,6 +143,9 @@ impl Placed {
         let is_new = appended.entries.iter().any(|entry| matches!(*entry.event, DurableEvent::MessageCreated(_)));
         if let Some(access) = member.filter(|_| is_new) {
             tell_marker(state, &access, message.created_at);
+        }
+        if is_new {
+            mentions::tell(state, &message, mentions);
         }
         Ok(Arc::unwrap_or_clone(message))
     }
@@ -157,20 +163,18 @@ async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMe
     }
     let message_type = match (&app_user, &content) {
         (Some(_), _) => MessageType::Webhook,
-        (None, Content::Body { .. }) => MessageType::Message,
+        (None, Content::Body { .. } | Content::Copy(_)) => MessageType::Message,
         (None, Content::Poll(_)) => MessageType::Poll,
     };
+    let broadcasts = member.as_ref().map_or(Broadcasts::Allowed, gate::broadcasts_of);
     let (body, poll) = match content {
-        Content::Body { source, format } => {
-            let broadcasts = member.as_ref().map_or(Broadcasts::Allowed, gate::broadcasts_of);
-            let body = Body::render(&source, format, broadcasts)?;
-            if body.is_blank() && files.is_empty() {
-                return Err(ProtocolError::bad_field("/message", "nothing is left to show"));
-            }
-            (body, None)
-        }
+        Content::Body { source, format } => (Body::render(&source, format, broadcasts)?, None),
+        Content::Copy(html) => (Body::copy(html, broadcasts), None),
         Content::Poll(poll) => (Body::default(), Some(new_poll(poll))),
     };
+    if poll.is_none() && files.is_empty() && body.is_blank() {
+        return Err(ProtocolError::bad_field("/message", "nothing is left to show"));
+    }
     let message = NewMessage {
         message_type,
         user_id,

@@ -10,7 +10,9 @@ use parlour_protocol::{
     },
 };
 
-use crate::{accounts::caller::Caller, app::AppState, cursor, error::store_error, store::ListQuery};
+use crate::{
+    accounts::caller::Caller, app::AppState, cursor, directory::marks, error::store_error, store::ListQuery,
+};
 
 /// Reads a page of a room.
 ///
@@ -29,7 +31,7 @@ pub(crate) async fn list(
         if data.order.is_some() || data.cursor.is_some() || data.include_cursor.is_some() || data.is_pinned.is_some() {
             return Err(ProtocolError::bad_field("/around", "stands alone with limit"));
         }
-        return list_around(state, data.room_id, around, limit, as_of).await;
+        return list_around(state, caller, (data.room_id, around), limit, as_of).await;
     }
     let query = ListQuery {
         room_id: data.room_id,
@@ -40,7 +42,8 @@ pub(crate) async fn list(
         reply_to: None,
         limit: limit + 1,
     };
-    let Cut { items, has_more } = cut(state.store.list(query).await.map_err(store_error)?, limit, PAGE_BYTES);
+    let Cut { mut items, has_more } = cut(state.store.list(query).await.map_err(store_error)?, limit, PAGE_BYTES);
+    marks::fill(&state.db, caller.user_id, &mut items).await.map_err(store_error)?;
     Ok(MessageListReply {
         next_cursor: last_key(&items),
         items,
@@ -53,8 +56,8 @@ pub(crate) async fn list(
 
 async fn list_around(
     state: &AppState,
-    room_id: RoomId,
-    around: RowKey,
+    caller: &Caller,
+    (room_id, around): (RoomId, RowKey),
     limit: usize,
     as_of: u64,
 ) -> Result<MessageListReply, ProtocolError> {
@@ -76,7 +79,8 @@ async fn list_around(
     let newer = state.store.list(page(Order::Asc, false, newer_limit + 1)).await.map_err(store_error)?;
     let older = cut(older, older_limit, PAGE_BYTES / 2);
     let newer = cut(newer, newer_limit, PAGE_BYTES / 2);
-    let items: Vec<_> = newer.items.into_iter().rev().chain(older.items).collect();
+    let mut items: Vec<_> = newer.items.into_iter().rev().chain(older.items).collect();
+    marks::fill(&state.db, caller.user_id, &mut items).await.map_err(store_error)?;
     Ok(MessageListReply {
         next_cursor: last_key(&items),
         prev_cursor: items.first().map(|message| message.row_key.to_string()).unwrap_or_default(),
@@ -97,7 +101,8 @@ pub(crate) async fn get(state: &AppState, caller: &Caller, data: MessageGet) -> 
     let mut row_keys = data.row_keys.into_vec();
     row_keys.sort_unstable();
     let found = state.store.get(data.room_id, &row_keys).await.map_err(store_error)?;
-    let Cut { items, has_more } = cut(found, row_keys.len(), PAGE_BYTES);
+    let Cut { mut items, has_more } = cut(found, row_keys.len(), PAGE_BYTES);
+    marks::fill(&state.db, caller.user_id, &mut items).await.map_err(store_error)?;
     let rest = match items.last().filter(|_| has_more) {
         Some(last) => row_keys.into_iter().filter(|row_key| *row_key > last.row_key).collect(),
         None => Vec::new(),
@@ -129,8 +134,11 @@ pub(crate) async fn thread(
         reply_to: Some(data.row_key),
         limit: limit + 1,
     };
-    let Cut { items, has_more } = cut(state.store.list(query).await.map_err(store_error)?, limit, PAGE_BYTES);
-    let root = state.store.get(room_id, &[data.row_key]).await.map_err(store_error)?.into_iter().next();
+    let Cut { mut items, has_more } = cut(state.store.list(query).await.map_err(store_error)?, limit, PAGE_BYTES);
+    marks::fill(&state.db, caller.user_id, &mut items).await.map_err(store_error)?;
+    let mut root = state.store.get(room_id, &[data.row_key]).await.map_err(store_error)?;
+    marks::fill(&state.db, caller.user_id, &mut root).await.map_err(store_error)?;
+    let root = root.into_iter().next();
     let next_cursor = items.last().filter(|_| has_more).map(|last| cursor::encode(&scope, &last.row_key));
     Ok(MessageThreadReply { items, next_cursor: next_cursor.unwrap_or_default(), has_more, root, as_of })
 }

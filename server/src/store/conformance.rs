@@ -5,6 +5,7 @@ mod idempotence;
 mod logs;
 mod messages;
 mod pages;
+mod parts;
 mod rooms;
 mod subject;
 

@@ -9,8 +9,8 @@ use std::{
 };
 
 use parlour_protocol::{
-    DurableEvent, RoomId, RowKey, UserId,
-    object::{Message, MessageChange},
+    DurableEvent, MessageType, OptionId, RoomId, RowKey, UserId,
+    object::{Message, MessageChange, Poll, PollOption, Reaction},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -34,18 +34,44 @@ fn apply(timeline: &mut Timeline, entries: &[LogEntry]) {
                     timeline.insert(updated.row_key, (**message).clone());
                 }
                 MessageChange::Delta(delta) => {
-                    let message = timeline.get_mut(&updated.row_key).expect("a change of a message that is there");
-                    assert_eq!(updated.rev, message.rev + 1);
-                    message.apply((**delta).clone());
-                    message.rev = updated.rev;
+                    next(timeline, updated.row_key, updated.rev).apply((**delta).clone());
                 }
             },
             DurableEvent::MessageDeleted(deleted) => {
                 timeline.remove(&deleted.row_key);
             }
+            DurableEvent::ReactionAdded(event) | DurableEvent::ReactionRemoved(event) => {
+                let reactions = &mut next(timeline, event.row_key, event.rev).reactions;
+                let (emoji, user_ids) = (event.emoji.clone(), event.user_ids.clone());
+                let reaction = Reaction { emoji, count: event.count, user_ids };
+                match reactions.iter().position(|held| held.emoji == event.emoji) {
+                    Some(place) if event.count == 0 => drop(reactions.remove(place)),
+                    Some(place) => reactions[place] = reaction,
+                    None => reactions.push(reaction),
+                }
+            }
+            DurableEvent::PollVoted(event) => {
+                let poll = next(timeline, event.row_key, event.rev).poll.as_mut().expect("a poll");
+                for (option, tally) in poll.options.iter_mut().zip(&event.options) {
+                    assert_eq!(option.id, tally.id);
+                    option.count = tally.count;
+                }
+                match event.option_id {
+                    Some(option_id) => drop(poll.votes.insert(event.user_id, option_id)),
+                    None => drop(poll.votes.remove(&event.user_id)),
+                }
+            }
             _ => {}
         }
     }
+}
+
+/// The message that a delta makes into the next one.
+fn next(timeline: &mut Timeline, row_key: RowKey, rev: u32) -> &mut Message {
+    let message = timeline.get_mut(&row_key).expect("a change of a message that is there");
+    assert_eq!(rev, message.rev + 1);
+    message.rev = rev;
+    message
 }
 
 async fn present(subject: &Subject, room_id: RoomId) -> Timeline {
@@ -53,14 +79,23 @@ async fn present(subject: &Subject, room_id: RoomId) -> Timeline {
     live.into_iter().map(|message| (message.row_key, Message { reply_count: 0, ..message })).collect()
 }
 
+fn new_poll(user_id: UserId) -> NewMessage {
+    let option = || PollOption { id: OptionId::new(), label: "a".to_owned(), count: 0 };
+    let poll = Poll { question: "?".to_owned(), options: vec![option(), option()], votes: Default::default() };
+    NewMessage { message_type: MessageType::Poll, poll: Some(poll), ..text(user_id, "") }
+}
+
 /// One random change; a refusal is none.
 async fn change(subject: &Subject, room_id: RoomId, user_id: UserId, random: &mut StdRng) -> Vec<LogEntry> {
     let live = subject.page(room_id, parlour_protocol::operation::Order::Desc, None, 20).await;
-    let any = (!live.is_empty()).then(|| live[random.random_range(0..live.len())].row_key);
+    let target = (!live.is_empty()).then(|| &live[random.random_range(0..live.len())]);
+    let any = target.map(|message| message.row_key);
     // A clock that jumps, also back.
     let now = subject.now() + random.random_range(-5_000_000_000..5_000_000_000_i64);
     let body = format!("body {}", random.random_range(0..1_000));
-    let change = match (random.random_range(0..10), any) {
+    let emoji = ["a", "b", "c"][random.random_range(0..3)].to_owned();
+    let poll = live.iter().find_map(|message| Some((message.row_key, message.poll.as_ref()?)));
+    let change = match (random.random_range(0..18), any) {
         (0 | 1, Some(row_key)) => RoomChange::Edit { row_key, body, mentions: Vec::new(), if_rev: None },
         (2, Some(row_key)) => RoomChange::Delete { row_key },
         (3, _) => RoomChange::UpdateMember {
@@ -75,6 +110,17 @@ async fn change(subject: &Subject, room_id: RoomId, user_id: UserId, random: &mu
         (5, Some(row_key)) => {
             RoomChange::Send(Box::new(NewMessage { reply_row_key: Some(row_key), ..text(user_id, &body) }))
         }
+        (10 | 11, Some(row_key)) => RoomChange::AddReaction { row_key, user_id, emoji },
+        (12, Some(row_key)) => RoomChange::RemoveReaction { row_key, user_id, emoji },
+        (13, Some(row_key)) => RoomChange::Pin { row_key, by: user_id },
+        (14, Some(row_key)) => RoomChange::Unpin { row_key },
+        (15 | 16, _) if poll.is_some() => {
+            let (row_key, poll) = poll.expect("a poll");
+            let options = &poll.options;
+            let option_id = options.get(random.random_range(0..=options.len())).map(|option| option.id);
+            RoomChange::Vote { row_key, user_id, option_id }
+        }
+        (15..=17, _) => RoomChange::Send(Box::new(new_poll(user_id))),
         _ => RoomChange::Send(Box::new(text(user_id, &body))),
     };
     let mut append = subject.change(room_id, change);

@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::{
     group::{Group, Stop, Writes, millis},
+    read::shows_votes,
     row::{list_to_json, to_json, unsigned},
     statement::Rows,
 };
@@ -367,7 +368,9 @@ impl Group<'_> {
             self.tx.query(sql).bind(room_id).bind(row_key).bind(user_id).optional().await?;
         let before = before.map(|(option_id,)| OptionId::from_uuid(option_id));
         if before == option_id {
-            return Ok(unchanged(self.live(room_id, row_key)?));
+            let mut appended = unchanged(self.live(room_id, row_key)?);
+            appended.message = self.with_votes(appended.message).await?;
+            return Ok(appended);
         }
         let sql = match option_id {
             None => "delete from vote where room_id = $1 and tick = $2 and user_id = $3",
@@ -399,7 +402,20 @@ impl Group<'_> {
         self.writes.changes.push(Change::Voted(Arc::clone(&message)));
         let event = DurableEvent::PollVoted(Box::new(PollVoted { row_key, rev, user_id, option_id, options }));
         let entry = self.log(append, event, Some(row_key))?;
-        Ok(Appended { entries: vec![entry], rev, message: Some(message) })
+        Ok(Appended { entries: vec![entry], rev, message: self.with_votes(Some(message)).await? })
+    }
+
+    /// The same message with who voted, as long as that is shown.
+    async fn with_votes(&mut self, message: Option<Arc<Message>>) -> Result<Option<Arc<Message>>, DbError> {
+        let Some(mut message) = message.filter(|message| message.poll.is_some()) else { return Ok(None) };
+        let (room_id, row_key) = (message.room_id, message.row_key);
+        if let Some(poll) = Arc::make_mut(&mut message).poll.as_mut().filter(|poll| shows_votes(poll)) {
+            let sql = "select user_id, option_id from vote where room_id = $1 and tick = $2";
+            let rows: Vec<(Uuid, Uuid)> = self.tx.query(sql).bind(room_id).bind(row_key).all().await?;
+            let vote = |(user_id, option_id)| (UserId::from_uuid(user_id), OptionId::from_uuid(option_id));
+            poll.votes = rows.into_iter().map(vote).collect();
+        }
+        Ok(Some(message))
     }
 
     fn pin(&mut self, append: &Append, row_key: RowKey, by: UserId) -> Result<Appended, Stop> {

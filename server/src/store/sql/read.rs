@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use parlour_protocol::{
-    DurableEvent, Nonce, RoomId, RowKey, UserId,
+    DurableEvent, Nonce, OptionId, RoomId, RowKey, UserId,
     event::{CatchUpEntry, MessageCreated, MessageDeleted, MessageUpdated},
-    object::{Head, Message, MessageChange},
+    limits::POLL_VOTERS,
+    object::{Head, Message, MessageChange, Poll},
     operation::Order,
 };
 use sqlx::AssertSqlSafe;
@@ -40,7 +41,7 @@ pub(super) async fn find_nonce(
     if is_deleted {
         return Err(AppendError::DeletedSince(message.row_key));
     }
-    Ok(with_reply_counts(db, room_id, vec![message]).await?.pop())
+    Ok(complete(db, room_id, vec![message]).await?.pop())
 }
 
 pub(super) async fn heads(db: &Db, room_ids: &[RoomId]) -> Result<Vec<(RoomId, Head)>, StoreError> {
@@ -80,9 +81,13 @@ pub(super) async fn log(
         return Ok(LogRead::OutOfReach);
     }
     let mut entries = Vec::with_capacity(usize::try_from(missed).unwrap_or(0));
-    for ChangedRow { last_seq, message } in changed_messages(db, room_id, after, up_to).await? {
-        entries.extend(fold(Stored::try_from(message)?, unsigned(last_seq), after));
+    let changed = changed_messages(db, room_id, after, up_to).await?;
+    let mut stored = Vec::with_capacity(changed.len());
+    for ChangedRow { last_seq, message } in changed {
+        stored.push((Stored::try_from(message)?, unsigned(last_seq)));
     }
+    add_votes(db, room_id, stored.iter_mut().map(|(stored, _)| &mut stored.message)).await?;
+    entries.extend(stored.into_iter().filter_map(|(stored, last_seq)| fold(stored, last_seq, after)));
     // Read after the messages: as long as the floor is not above the position, nothing was missing there either.
     let others: Vec<EntryRow> = db
         .read(
@@ -184,7 +189,7 @@ pub(super) async fn list(db: &Db, query: ListQuery) -> Result<Vec<Message>, Stor
         None => statement,
     };
     let messages = messages(statement.all().await?)?;
-    with_reply_counts(db, query.room_id, messages).await
+    complete(db, query.room_id, messages).await
 }
 
 pub(super) async fn get(db: &Db, room_id: RoomId, row_keys: &[RowKey]) -> Result<Vec<Message>, StoreError> {
@@ -194,11 +199,63 @@ pub(super) async fn get(db: &Db, room_id: RoomId, row_keys: &[RowKey]) -> Result
         placeholders(2, row_keys.len())
     );
     let rows = db.read(AssertSqlSafe(sql)).bind(room_id).bind_list(row_keys).all().await?;
-    with_reply_counts(db, room_id, messages(rows)?).await
+    complete(db, room_id, messages(rows)?).await
 }
 
 fn messages(rows: Vec<MessageRow>) -> Result<Vec<Message>, StoreError> {
     rows.into_iter().map(|row| Stored::try_from(row).map(|stored| stored.message)).collect()
+}
+
+/// Adds what does not stand in the rows of messages: counts of replies, and who voted.
+async fn complete(db: &Db, room_id: RoomId, mut messages: Vec<Message>) -> Result<Vec<Message>, StoreError> {
+    add_votes(db, room_id, messages.iter_mut()).await?;
+    with_reply_counts(db, room_id, messages).await
+}
+
+/// Adds the votes of polls, as long as they are few enough to be shown. The tallies are counted from them then, so
+/// that one reply never contradicts itself.
+async fn add_votes(
+    db: &Db,
+    room_id: RoomId,
+    messages: impl Iterator<Item = &mut Message>,
+) -> Result<(), StoreError> {
+    let mut polls: HashMap<i64, &mut Poll> = HashMap::new();
+    for message in messages {
+        let row_key = message.row_key;
+        if let Some(poll) = message.poll.as_mut().filter(|poll| shows_votes(poll)) {
+            polls.insert(row_key.tick(), poll);
+        }
+    }
+    if polls.is_empty() {
+        return Ok(());
+    }
+    let ticks: Vec<i64> = polls.keys().copied().collect();
+    let sql = format!(
+        "select tick, user_id, option_id from vote where room_id = $1 and tick in {}",
+        placeholders(2, ticks.len())
+    );
+    let rows: Vec<(i64, Uuid, Uuid)> = db.read(AssertSqlSafe(sql)).bind(room_id).bind_list(&ticks).all().await?;
+    for (tick, user_id, option_id) in rows {
+        if let Some(poll) = polls.get_mut(&tick) {
+            poll.votes.insert(UserId::from_uuid(user_id), OptionId::from_uuid(option_id));
+        }
+    }
+    for poll in polls.into_values() {
+        for option in &mut poll.options {
+            let votes = poll.votes.values().filter(|vote| **vote == option.id).count();
+            option.count = u32::try_from(votes).unwrap_or(u32::MAX);
+        }
+        if poll.votes.len() > POLL_VOTERS {
+            poll.votes.clear();
+        }
+    }
+    Ok(())
+}
+
+/// Whether somebody voted, and no more than are shown.
+pub(super) fn shows_votes(poll: &Poll) -> bool {
+    let voters: u32 = poll.options.iter().map(|option| option.count).sum();
+    (1..=POLL_VOTERS).contains(&(voters as usize))
 }
 
 async fn with_reply_counts(db: &Db, room_id: RoomId, mut messages: Vec<Message>) -> Result<Vec<Message>, StoreError> {
