@@ -13,6 +13,9 @@
 //! | `messages` | send, nonce, edit, delete, bodies |
 //! | `reading` | lists, cursors, around, get, threads |
 //! | `gate` | who may write when: read-only, slowmode |
+//! | `reactions`, `polls`, `pins` | what is done with a message that is there |
+//! | `threads`, `forwards` | replies, who follows, copies in other rooms |
+//! | `mentions` | who is mentioned, unread and mention counts, the read marker |
 //! | `subscribe` | verdicts, catch-up, folding, echo, falling behind, losing access |
 //! | `friends` | requests, answers, the list, who is told |
 //! | `blocks` | what a block ends and hides |
@@ -28,13 +31,19 @@ mod connection;
 mod direct_messages;
 mod durability;
 mod friends;
+mod forwards;
 mod gate;
 mod harness;
 mod invites;
 mod membership;
+mod mentions;
 mod messages;
+mod pins;
+mod polls;
 mod provider;
+mod reactions;
 mod reading;
 mod rooms;
 mod subscribe;
+mod threads;
 mod worked;
