@@ -3,7 +3,11 @@
 use parlour_protocol::Timestamp;
 
 use super::{CliError, serve::raise_descriptor_limit};
-use crate::{app::attach_database, config::Config, directory};
+use crate::{
+    app::attach_database,
+    config::{Config, Registration},
+    directory,
+};
 
 /// Descriptors that are used for other things than connections.
 const SPARE_DESCRIPTORS: u64 = 100;
@@ -29,6 +33,12 @@ pub(super) async fn examine(config: &Config) -> Result<(), CliError> {
         || !config.trusted_proxies.is_empty();
     let advice = "passwords would travel in the clear; put a TLS proxy in front and set public_url or trusted_proxies";
     tell(!reaches_out || has_tls, &format!("the address to listen on is {}", config.listen), advice);
+    let who = match config.registration {
+        Registration::Open => "everybody",
+        Registration::Invite => "whoever has an invite",
+        Registration::Closed => "nobody",
+    };
+    tell(true, &format!("{who} can register"), "");
     let now = Timestamp::now();
     let advice = "set the clock of this machine";
     tell(now.as_millis() > 1_700_000_000_000, &format!("the clock says {now}"), advice);

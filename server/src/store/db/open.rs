@@ -38,7 +38,10 @@ pub enum OpenError {
     /// A newer program has written the database.
     #[error("the database is of a newer version of Parlour (it knows change {0}, this program does not): update")]
     Newer(i64),
-    /// A change of the database failed, or is not the one that was made.
+    /// A build between two releases has written the database.
+    #[error("the database is of a build between releases, with another form of change {0}: begin with an empty one")]
+    Unreleased(i64),
+    /// A change of the database failed.
     #[error("failed to bring the database up to date: {0}")]
     Migrate(MigrateError),
     /// The address is not one of a Postgres database.
@@ -159,6 +162,7 @@ async fn migrate<C: Migrate>(connection: &mut C, is_sqlite: bool) -> Result<(), 
         .collect();
     Migrator::with_migrations(migrations).run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => OpenError::Newer(version),
+        MigrateError::VersionMismatch(version) => OpenError::Unreleased(version),
         other => OpenError::Migrate(other),
     })
 }
