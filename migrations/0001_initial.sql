@@ -302,3 +302,54 @@ create table user_status (
     expires_at bigint
 );
 create index user_status_expiry on user_status (expires_at) where expires_at is not null;
+
+-- What moderators and the word filter (its own id as the actor) did.
+create table moderation_log (
+    log_entry_id uuid not null primary key,
+    room_id uuid not null,
+    type text not null,
+    actor_user_id uuid not null,
+    target_user_id uuid not null,
+    duration_ms bigint,
+    reason text not null,
+    created_at bigint not null
+);
+create index moderation_log_room on moderation_log (room_id, created_at);
+
+create table moderation_note (
+    note_id uuid not null primary key,
+    room_id uuid not null,
+    target_user_id uuid not null,
+    actor_user_id uuid not null,
+    note text not null,
+    created_at bigint not null
+);
+create index moderation_note_target on moderation_note (room_id, target_user_id, created_at);
+
+create table room_filter (
+    room_id uuid not null primary key references room (room_id),
+    words text not null,
+    action text not null,
+    timeout_duration_ms bigint,
+    updated_at bigint not null
+);
+
+-- Messages that the word filter rejected and acted on: a repeat is not acted on again.
+create table rejected_message (
+    room_id uuid not null,
+    user_id uuid not null,
+    origin bigint not null,
+    nonce text not null,
+    created_at bigint not null,
+    primary key (room_id, user_id, origin, nonce)
+);
+create index rejected_message_age on rejected_message (created_at);
+
+-- What is to be removed in the background: all of a deleted room, or the messages of a user up to a tick.
+create table purge (
+    purge_id uuid not null primary key,
+    room_id uuid not null,
+    user_id uuid,
+    up_to bigint not null,
+    created_at bigint not null
+);

@@ -3,7 +3,7 @@
 use parlour_protocol::{Command, ErrorCode, ProtocolError, codec::Codec};
 use serde::Serialize;
 
-use crate::{accounts, accounts::caller::Caller, app::AppState, messages, people, rooms};
+use crate::{accounts, accounts::caller::Caller, app::AppState, filter, messages, moderation, people, rooms};
 
 /// Runs a command; the encoded `data` of its reply.
 ///
@@ -51,6 +51,20 @@ pub(crate) async fn dispatch(
         Command::RoleList(data) => reply.of(rooms::roles::list(state, caller, data).await),
         Command::RoleMembers(data) => reply.of(rooms::roles::of_members(state, caller, data).await),
         Command::RolePermissions(data) => reply.of(rooms::roles::permissions(state, caller, data).await),
+        Command::RoleCreate(data) => reply.of(rooms::role_changes::create(state, caller, data).await),
+        Command::RoleUpdate(data) => reply.of(rooms::role_changes::update(state, caller, data).await),
+        Command::RoleDelete(data) => reply.of(rooms::role_changes::delete(state, caller, data).await),
+        Command::RoleAssign(data) => reply.of(rooms::role_changes::assign(state, caller, data).await),
+        Command::RoleRevoke(data) => reply.of(rooms::role_changes::revoke(state, caller, data).await),
+        Command::ModerationExecute(data) => reply.of(moderation::actions::execute(state, caller, data).await),
+        Command::ModerationBans(data) => reply.of(moderation::records::bans(state, caller, data).await),
+        Command::ModerationUnban(data) => reply.of(moderation::actions::unban(state, caller, data).await),
+        Command::ModerationLog(data) => reply.of(moderation::records::log(state, caller, data).await),
+        Command::NoteCreate(data) => reply.of(moderation::notes::create(state, caller, data).await),
+        Command::NoteList(data) => reply.of(moderation::notes::list(state, caller, data).await),
+        Command::NoteCount(data) => reply.of(moderation::notes::count(state, caller, data).await),
+        Command::FilterGet(data) => reply.of(filter::settings::get(state, caller, data).await),
+        Command::FilterSet(data) => reply.of(filter::settings::set(state, caller, data).await),
 
         Command::MessageSend(data) => reply.of(messages::send::send(state, caller, data).await),
         Command::MessageEdit(data) => reply.of(messages::edit::edit(state, caller, data).await),
@@ -114,20 +128,6 @@ pub(crate) async fn dispatch(
         | Command::ScheduleList(_)
         | Command::ScheduleMine(_)
         | Command::ScheduleCount(_)
-        | Command::RoleCreate(_)
-        | Command::RoleUpdate(_)
-        | Command::RoleDelete(_)
-        | Command::RoleAssign(_)
-        | Command::RoleRevoke(_)
-        | Command::ModerationExecute(_)
-        | Command::ModerationBans(_)
-        | Command::ModerationUnban(_)
-        | Command::ModerationLog(_)
-        | Command::NoteCreate(_)
-        | Command::NoteList(_)
-        | Command::NoteCount(_)
-        | Command::FilterGet(_)
-        | Command::FilterSet(_)
         | Command::WebhookCreate(_)
         | Command::WebhookList(_)
         | Command::WebhookUpdate(_)

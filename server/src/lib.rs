@@ -10,15 +10,18 @@ pub(crate) mod cursor;
 pub(crate) mod directory;
 pub(crate) mod dispatch;
 pub(crate) mod error;
+pub(crate) mod filter;
 mod http;
 pub(crate) mod hub;
 pub(crate) mod messages;
 pub(crate) mod people;
+pub(crate) mod moderation;
 mod rates;
 pub(crate) mod rooms;
 mod shutdown;
 pub mod store;
 mod telemetry;
+pub(crate) mod unseen;
 pub(crate) mod ws;
 
 pub use config::environment;

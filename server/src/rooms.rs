@@ -2,12 +2,14 @@
 
 pub(crate) mod categories;
 pub(crate) mod create;
+pub(crate) mod hierarchy;
 pub(crate) mod invites;
 pub(crate) mod join;
 pub(crate) mod leave;
 pub(crate) mod members;
 pub(crate) mod memberships;
 pub(crate) mod read;
+pub(crate) mod role_changes;
 pub(crate) mod roles;
 pub(crate) mod state;
 pub(crate) mod update;
@@ -15,7 +17,7 @@ pub(crate) mod update;
 use std::sync::Arc;
 
 use parlour_protocol::{
-    ProtocolError, RoomId, UserEvent, UserId,
+    ConnectionId, ProtocolError, RoomId, UserEvent, UserId,
     event::{AddReason, RemoveReason, RoomAdded, RoomRemoved},
     object::RoomView,
 };
@@ -26,7 +28,7 @@ use crate::{
     bus::BusEvent,
     clock,
     error::append_error,
-    store::{Append, Appended, RoomChange},
+    store::{Append, AppendError, Appended, RoomChange},
 };
 
 /// Appends a change that is not about a message and forgets at once what this node knew of the room, so that whoever
@@ -37,9 +39,19 @@ pub(crate) async fn append(
     room_id: RoomId,
     change: RoomChange,
 ) -> Result<Appended, ProtocolError> {
+    append_as(state, caller.connection_id, room_id, change).await.map_err(append_error)
+}
+
+/// The same, with what the store says when it refuses, and for whatever socket caused it.
+pub(crate) async fn append_as(
+    state: &AppState,
+    cause: Option<ConnectionId>,
+    room_id: RoomId,
+    change: RoomChange,
+) -> Result<Appended, AppendError> {
     let generation = state.store.generation();
-    let append = Append { room_id, now: clock::now_nanos(), cause: caller.connection_id, generation, change };
-    let appended = state.store.append(append).await.await.map_err(append_error)?;
+    let append = Append { room_id, now: clock::now_nanos(), cause, generation, change };
+    let appended = state.store.append(append).await.await?;
     for entry in &appended.entries {
         state.rooms.apply(room_id, &entry.event);
     }

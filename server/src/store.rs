@@ -6,6 +6,7 @@ pub mod backup;
 #[cfg(test)]
 mod conformance;
 pub mod db;
+mod moderation;
 pub mod sql;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -14,13 +15,15 @@ use std::{fmt, pin::Pin, sync::Arc, task};
 
 use async_trait::async_trait;
 use parlour_protocol::{
-    ConnectionId, DurableEvent, FileId, InviteId, MessageType, Nonce, OptionId, Patch, RoleId, RoomId, RowKey, Timestamp,
-    UserId,
+    ConnectionId, DurableEvent, FileId, InviteId, MessageType, Nonce, OptionId, Patch, RoleId, RoomId, RowKey,
+    Timestamp, UserId,
     event::{LeaveReason, RoomDelta},
     object::{File, Head, LinkPreview, Message, MessageAppUser, Poll},
     operation::Order,
 };
 use tokio::sync::oneshot;
+
+pub use self::moderation::{Automod, Effect, Moderate, Purge, RejectedMessage, RoleChange};
 
 /// Where a message comes from. Nonces of different origins never meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -248,6 +251,14 @@ pub enum RoomChange {
         /// Until when they may not write.
         timeout_until: Patch<Timestamp>,
     },
+    /// A change of roles.
+    Role(Box<RoleChange>),
+    /// A moderator's action.
+    Moderate(Box<Moderate>),
+    /// The word filter's action.
+    Automod(Box<Automod>),
+    /// The end of messages of a purge, at most a hundred.
+    Purge(Purge),
 }
 
 impl RoomChange {
@@ -363,6 +374,12 @@ pub enum AppendError {
     /// The user is banned from the room.
     #[error("banned from the room")]
     Banned,
+    /// The command was given before, or the message was rejected before.
+    #[error("given before")]
+    Repeat,
+    /// The room has as many of these as it may have.
+    #[error("too many {0}")]
+    TooMany(&'static str),
     /// The outcome is unknown.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -3,43 +3,10 @@
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 use unicode_security::confusable_detection::skeleton;
 
-use crate::directory::accounts::StoredName;
+use crate::{directory::accounts::StoredName, unseen::is_unseen};
 
 /// Combining marks that one letter keeps; more of them would reach into other lines.
 const MARKS: usize = 4;
-
-/// Characters that are not seen, or change how others are seen: format controls, joiners, direction overrides,
-/// fillers, variation selectors, tags.
-const UNSEEN: &[(char, char)] = &[
-    ('\u{ad}', '\u{ad}'),
-    ('\u{34f}', '\u{34f}'),
-    ('\u{600}', '\u{605}'),
-    ('\u{61c}', '\u{61c}'),
-    ('\u{6dd}', '\u{6dd}'),
-    ('\u{70f}', '\u{70f}'),
-    ('\u{8e2}', '\u{8e2}'),
-    ('\u{115f}', '\u{1160}'),
-    ('\u{17b4}', '\u{17b5}'),
-    ('\u{180b}', '\u{180f}'),
-    ('\u{200b}', '\u{200f}'),
-    ('\u{202a}', '\u{202e}'),
-    ('\u{2060}', '\u{206f}'),
-    ('\u{2800}', '\u{2800}'),
-    ('\u{3164}', '\u{3164}'),
-    ('\u{e000}', '\u{f8ff}'),
-    ('\u{fe00}', '\u{fe0f}'),
-    ('\u{feff}', '\u{feff}'),
-    ('\u{ffa0}', '\u{ffa0}'),
-    ('\u{fff0}', '\u{fffb}'),
-    ('\u{110bd}', '\u{110bd}'),
-    ('\u{1bca0}', '\u{1bca3}'),
-    ('\u{1d173}', '\u{1d17a}'),
-    ('\u{e0000}', '\u{10ffff}'),
-];
-
-fn is_unseen(character: char) -> bool {
-    UNSEEN.iter().any(|(first, last)| (*first..=*last).contains(&character))
-}
 
 /// The stored forms of a name; none when nothing is left that can be seen.
 pub(crate) fn stored(name: &str) -> Option<StoredName> {

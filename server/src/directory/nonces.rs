@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// A result to be remembered.
-#[derive(Debug)]
-pub(crate) struct FirstResult {
+#[derive(Debug, Clone)]
+pub struct FirstResult {
     user_id: UserId,
     op: &'static str,
     nonce: Nonce,
@@ -32,6 +32,15 @@ impl FirstResult {
         let result = serde_json::to_string(reply).expect("a reply of the protocol encodes");
         Some(Self { user_id, op: T::NAME, nonce, result })
     }
+}
+
+/// Remembers a result beside other commands in one transaction; false when the command was given before.
+pub(crate) async fn remember_new(tx: &mut Tx, first: &FirstResult) -> Result<bool, DbError> {
+    let FirstResult { user_id, op, nonce, result } = first;
+    let sql = "insert into command_nonce (user_id, op, nonce, result, created_at) values ($1, $2, $3, $4, $5) \
+        on conflict (user_id, op, nonce) do nothing";
+    let query = tx.query(sql).bind(*user_id).bind(*op).bind(nonce).bind(result).bind(Timestamp::now());
+    Ok(query.execute().await? > 0)
 }
 
 /// Remembers a result.

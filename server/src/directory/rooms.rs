@@ -1,6 +1,6 @@
 //! Rooms as they are stored, and as one member sees them.
 
-use std::{collections::HashMap, fmt, str::FromStr};
+use std::{collections::HashMap, fmt, str::FromStr, sync::Arc};
 
 use parlour_protocol::{
     InvalidValue, Permissions, RoleId, RoomId, Timestamp, UserId,
@@ -11,10 +11,12 @@ use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use super::{
+    filters,
     members::{MEMBERSHIP_COLUMNS, MembershipRow},
     nonces::{self, FirstResult},
 };
 use crate::{
+    filter::WordFilter,
     rooms::state::RoomSettings,
     store::{
         StoreError,
@@ -110,7 +112,9 @@ pub(crate) async fn settings(db: &Db, room_id: RoomId) -> Result<Option<RoomSett
          where r.room_id = $1 and r.deleted_at is null"
     );
     let Some(row) = db.read(AssertSqlSafe(sql)).bind(room_id).optional::<RoomRow>().await? else { return Ok(None) };
-    Ok(Some(RoomSettings::new(row.into_room(), roles(db, &[room_id]).await?)))
+    let mut settings = RoomSettings::new(row.into_room(), roles(db, &[room_id]).await?);
+    settings.filter = filters::find(db, room_id).await?.map(|filter| Arc::new(WordFilter::new(filter)));
+    Ok(Some(settings))
 }
 
 /// The roles of rooms, highest first.

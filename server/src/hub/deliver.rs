@@ -151,7 +151,7 @@ impl Hub {
                 }
                 if touches_access {
                     state.flush(turn);
-                    state.review_access(&event, self.now(), turn);
+                    state.end_room(&event, self.now(), turn);
                 }
                 drop(state);
                 if is_first {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use parlour_protocol::{
-    ConnectionId, DurableEvent, EphemeralEvent, Event, RoomId, UserId,
+    ConnectionId, DurableEvent, EphemeralEvent, Event, Permissions, RoomId, UserId,
     codec::Codec,
     event::{LeaveReason, UnsubscribeReason},
 };
@@ -276,41 +276,41 @@ impl RoomState {
         }
     }
 
-    /// Ends the subscriptions that `event` takes the access from, before it is delivered.
+    /// Before `event` is delivered: ends the subscriptions that it takes the access from, and pauses those that it may
+    /// take it from until their access is known again.
     pub(super) fn end_access(&mut self, event: &DurableEvent, now: u32, turn: &mut Turn) {
-        if let DurableEvent::MemberLeft(left) = event {
-            let reason = match left.reason {
-                LeaveReason::Left | LeaveReason::Removed => UnsubscribeReason::Left,
-                LeaveReason::Kicked => UnsubscribeReason::Kicked,
-                LeaveReason::Banned => UnsubscribeReason::Banned,
-            };
-            self.end_where(reason, now, turn, |member| member.user_id == left.user_id);
-        }
-    }
-
-    /// Ends subscriptions, or pauses them until their access is known again, after `event` was delivered.
-    pub(super) fn review_access(&mut self, event: &DurableEvent, now: u32, turn: &mut Turn) {
         match event {
-            DurableEvent::RoomDeleted(_) => self.end_where(UnsubscribeReason::Deleted, now, turn, |_| true),
+            DurableEvent::MemberLeft(left) => {
+                let reason = match left.reason {
+                    LeaveReason::Left | LeaveReason::Removed => UnsubscribeReason::Left,
+                    LeaveReason::Kicked => UnsubscribeReason::Kicked,
+                    LeaveReason::Banned => UnsubscribeReason::Banned,
+                };
+                self.end_where(reason, now, turn, |member| member.user_id == left.user_id);
+            }
             DurableEvent::RoleRevoked(revoked) => self.pause_where(turn, |member| member.user_id == revoked.user_id),
             DurableEvent::RoleDeleted(_) => self.pause_where(turn, |_| true),
-            DurableEvent::RoleUpdated(updated) if updated.changes.permissions.is_some() => {
-                self.pause_where(turn, |_| true);
-            }
+            DurableEvent::RoleUpdated(_) if may_end_reading(event) => self.pause_where(turn, |_| true),
             _ => {}
         }
     }
 
-    /// Whether [`RoomState::end_access`] or [`RoomState::review_access`] has something to do.
+    /// Ends subscriptions after `event` was delivered.
+    pub(super) fn end_room(&mut self, event: &DurableEvent, now: u32, turn: &mut Turn) {
+        if let DurableEvent::RoomDeleted(_) = event {
+            self.end_where(UnsubscribeReason::Deleted, now, turn, |_| true);
+        }
+    }
+
+    /// Whether [`RoomState::end_access`] or [`RoomState::end_room`] has something to do.
     pub(super) fn touches_access(event: &DurableEvent) -> bool {
-        matches!(
-            event,
+        match event {
             DurableEvent::MemberLeft(_)
-                | DurableEvent::RoomDeleted(_)
-                | DurableEvent::RoleRevoked(_)
-                | DurableEvent::RoleDeleted(_)
-                | DurableEvent::RoleUpdated(_)
-        )
+            | DurableEvent::RoomDeleted(_)
+            | DurableEvent::RoleRevoked(_)
+            | DurableEvent::RoleDeleted(_) => true,
+            event => may_end_reading(event),
+        }
     }
 
     /// Ends a subscription with its last frame.
@@ -382,6 +382,12 @@ impl RoomState {
             }
         }
     }
+}
+
+/// Whether a changed role may have carried the right to read. One that carries it now took it from nobody.
+fn may_end_reading(event: &DurableEvent) -> bool {
+    let DurableEvent::RoleUpdated(updated) = event else { return false };
+    updated.changes.permissions.is_some_and(|permissions| !permissions.allows(Permissions::READ_MESSAGES))
 }
 
 impl Member {

@@ -251,7 +251,9 @@ fn find_mentions(html: String, broadcasts: Broadcasts) -> Body {
         let name = tag.split(' ').next().unwrap_or_default();
         match name {
             "a" | "blockquote" | "code" | "kbd" | "pre" | "q" | "samp" => sheltered += 1,
-            "/a" | "/blockquote" | "/code" | "/kbd" | "/pre" | "/q" | "/samp" => sheltered = sheltered.saturating_sub(1),
+            "/a" | "/blockquote" | "/code" | "/kbd" | "/pre" | "/q" | "/samp" => {
+                sheltered = sheltered.saturating_sub(1)
+            }
             "/span" if spans.pop() == Some(true) => continue,
             "span" => {
                 let is_meant = attribute(tag, "data-type") == Some("mention");

@@ -15,6 +15,7 @@ use crate::{
     clock,
     directory::marks,
     error::{append_error, store_error},
+    filter::{Shown, automod::Rejected},
     store::{Append, RoomChange},
 };
 
@@ -30,6 +31,10 @@ pub(crate) async fn edit(state: &AppState, caller: &Caller, data: MessageEdit) -
     let body = Body::render(&data.message, data.format.unwrap_or(Format::Text), gate::broadcasts_of(&access))?;
     if body.is_blank() && current.files.is_empty() {
         return Err(ProtocolError::bad_field("/message", "nothing is left to show"));
+    }
+    if let Err(filtered) = gate::check_words(&access, &[Shown::Html(&body.html)]) {
+        let rejected = Rejected::Edit { text: format!("{} {}", data.row_key, body.html) };
+        return Err(filtered.punish(state, caller.connection_id, rejected).await);
     }
     let append = Append {
         room_id: data.room_id,

@@ -28,9 +28,16 @@ struct Forward<'a> {
     state: &'a AppState,
     caller: &'a Caller,
     source: Message,
-    note: Option<(String, Format)>,
+    note: Option<Note>,
     nonce: Option<Nonce>,
     generation: u64,
+}
+
+/// What follows the copy: as given, and its stored form.
+struct Note {
+    source: String,
+    format: Format,
+    html: String,
 }
 
 /// Copies a message to rooms, each with a note after it if there is one; each room has its own outcome.
@@ -49,7 +56,8 @@ pub(crate) async fn forward(
     let mut note = None;
     if let Some(text) = &data.message {
         let body = Body::render(text, format, Broadcasts::Text)?;
-        note = (!body.is_blank()).then(|| (text.as_str().to_owned(), format));
+        let source = text.as_str().to_owned();
+        note = (!body.is_blank()).then_some(Note { source, format, html: body.html });
     }
     let source = match find_source(state, caller, &data).await {
         Ok(source) => source,
@@ -70,6 +78,7 @@ impl Forward<'_> {
         let copy = Draft {
             files: self.source.files.clone(),
             link_preview: self.source.link_preview.clone(),
+            note: self.note.as_ref().map(|note| note.html.clone()),
             ..self.draft(room_id, Origin::Forward, Content::Copy(self.source.message.clone()))
         };
         let mut result = ForwardResult { room_id, message: None, note: None, error: None };
@@ -77,8 +86,8 @@ impl Forward<'_> {
             Ok(message) => result.message = Some(message),
             Err(error) => return ForwardResult { error: Some(error), ..result },
         }
-        if let Some((source, format)) = &self.note {
-            let content = Content::Body { source: source.clone(), format: *format };
+        if let Some(note) = &self.note {
+            let content = Content::Body { source: note.source.clone(), format: note.format };
             match post::post(self.state, self.draft(room_id, Origin::ForwardNote, content)).await {
                 Ok(note) => result.note = Some(note),
                 Err(error) => result.error = Some(error),

@@ -1,9 +1,57 @@
 //! What a message must pass before it is stored, in the order of the protocol.
 
-use parlour_protocol::{ErrorCode, Permissions, ProtocolError, Timestamp};
+use parlour_protocol::{ConnectionId, ErrorCode, Permissions, ProtocolError, Timestamp};
 
 use super::body::Broadcasts;
-use crate::rooms::state::Access;
+use crate::{
+    app::AppState,
+    filter::{self, Filtered, Shown, automod::Rejected},
+    rooms::state::Access,
+};
+
+/// Why a text is not taken.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// What the client is told.
+    Told(ProtocolError),
+    /// A filtered word: the filter's action is due, unless the message was stored before.
+    Filtered(Filtered),
+}
+
+impl From<ProtocolError> for Refusal {
+    fn from(error: ProtocolError) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl From<Filtered> for Refusal {
+    fn from(filtered: Filtered) -> Self {
+        Self::Filtered(filtered)
+    }
+}
+
+impl Refusal {
+    /// What the client is told, once the filter's action, if one is due, is applied.
+    pub(crate) async fn settle(
+        self,
+        state: &AppState,
+        cause: Option<ConnectionId>,
+        rejected: Rejected<'_>,
+    ) -> ProtocolError {
+        match self {
+            Self::Told(error) => error,
+            Self::Filtered(filtered) => filtered.punish(state, cause, rejected).await,
+        }
+    }
+}
+
+/// Whether the texts that a reader would see are free of filtered words: last of the gate.
+///
+/// # Errors
+/// What [`Refusal::settle`] acts on.
+pub(crate) fn check_words(access: &Access, texts: &[Shown<'_>]) -> Result<(), Filtered> {
+    filter::check(access, texts)
+}
 
 /// Whether the member may write at all: SendMessages, then timeout (nobody is exempt), then read-only.
 ///

@@ -22,13 +22,15 @@ use parlour_protocol::{
 
 use super::{
     body::{Body, Broadcasts},
-    gate, mentions,
+    gate::{self, Refusal},
+    mentions,
 };
 use crate::{
     app::AppState,
     bus::BusEvent,
     clock,
     error::append_error,
+    filter::{Shown, automod::Rejected},
     rooms::state::Access,
     store::{Append, AppendError, Mention, NewMessage, Origin, PendingAppend, RoomChange},
 };
@@ -44,6 +46,8 @@ pub(crate) struct Draft {
     pub(crate) files: Vec<File>,
     pub(crate) link_preview: Option<LinkPreview>,
     pub(crate) reply_row_key: Option<RowKey>,
+    /// The stored form of the note that follows a copy: both pass the word filter together.
+    pub(crate) note: Option<String>,
     pub(crate) nonce: Option<Nonce>,
     /// The socket that caused it.
     pub(crate) cause: Option<ConnectionId>,
@@ -78,6 +82,7 @@ impl Draft {
             files: Vec::new(),
             link_preview: None,
             reply_row_key: None,
+            note: None,
             nonce: None,
             cause: None,
             generation: u64::MAX,
@@ -109,8 +114,9 @@ pub(crate) async fn post(state: &AppState, draft: Draft) -> Result<Message, Prot
 pub(crate) async fn place(state: &AppState, draft: Draft) -> Result<Placed, ProtocolError> {
     let (room_id, origin, cause, generation) = (draft.room_id, draft.origin, draft.cause, draft.generation);
     // What a repeat is found by, when the draft is refused today.
-    let repeat = match (&draft.author, &draft.nonce) {
-        (Author::Member(user_id), Some(nonce)) => Some((*user_id, nonce.clone())),
+    let nonce = draft.nonce.clone();
+    let repeat = match (&draft.author, &nonce) {
+        (Author::Member(user_id), Some(nonce)) => Some((*user_id, nonce)),
         _ => None,
     };
     match permit(state, draft).await {
@@ -120,10 +126,15 @@ pub(crate) async fn place(state: &AppState, draft: Draft) -> Result<Placed, Prot
             let append = Append { room_id, now, cause, generation, change: RoomChange::Send(Box::new(message)) };
             Ok(Placed::Pending { member, mentions, append: state.store.append(append).await })
         }
-        Err(rejection) => {
-            let Some((user_id, nonce)) = repeat else { return Err(rejection) };
-            let found = state.store.find_nonce(room_id, user_id, origin, &nonce).await.map_err(append_error)?;
-            found.map(|message| Placed::Repeat(Box::new(message))).ok_or(rejection)
+        Err(refusal) => {
+            if let Some((user_id, nonce)) = repeat {
+                let found = state.store.find_nonce(room_id, user_id, origin, nonce).await.map_err(append_error)?;
+                if let Some(message) = found {
+                    return Ok(Placed::Repeat(Box::new(message)));
+                }
+            }
+            let rejected = Rejected::Message { origin, nonce: nonce.as_ref() };
+            Err(refusal.settle(state, cause, rejected).await)
         }
     }
 }
@@ -152,8 +163,8 @@ impl Placed {
 }
 
 /// What is decided on cached room state: membership, gate and body.
-async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMessage), ProtocolError> {
-    let Draft { room_id, origin, author, content, files, link_preview, reply_row_key, nonce, .. } = draft;
+async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMessage), Refusal> {
+    let Draft { room_id, origin, author, content, files, link_preview, reply_row_key, note, nonce, .. } = draft;
     let (member, user_id, app_user) = match author {
         Author::Member(user_id) => (Some(state.rooms.access(room_id, user_id).await?), Some(user_id), None),
         Author::App(app_user) => (None, None, Some(app_user)),
@@ -173,7 +184,16 @@ async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMe
         Content::Poll(poll) => (Body::default(), Some(new_poll(poll))),
     };
     if poll.is_none() && files.is_empty() && body.is_blank() {
-        return Err(ProtocolError::bad_field("/message", "nothing is left to show"));
+        return Err(ProtocolError::bad_field("/message", "nothing is left to show").into());
+    }
+    if let Some(access) = member.as_ref().filter(|_| origin.is_gated()) {
+        let asked = poll.iter().flat_map(|poll| {
+            let labels = poll.options.iter().map(|option| Shown::Plain(&option.label));
+            std::iter::once(Shown::Plain(&poll.question)).chain(labels)
+        });
+        let bodies = std::iter::once(&body.html).chain(&note).map(|html| Shown::Html(html));
+        let texts: Vec<_> = bodies.chain(asked).collect();
+        gate::check_words(access, &texts)?;
     }
     let message = NewMessage {
         message_type,

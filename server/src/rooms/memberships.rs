@@ -135,7 +135,11 @@ async fn own(
 }
 
 /// Tells a member's devices of their present membership.
-async fn tell(state: &AppState, user_id: parlour_protocol::UserId, room_id: RoomId) -> Result<(), ProtocolError> {
+pub(crate) async fn tell(
+    state: &AppState,
+    user_id: parlour_protocol::UserId,
+    room_id: RoomId,
+) -> Result<(), ProtocolError> {
     let membership = own(state, user_id, room_id).await?;
     let event = UserEvent::MembershipUpdated(Box::new(MembershipUpdated { membership }));
     state.bus.publish(BusEvent::User { user_id, event: Arc::new(event) });

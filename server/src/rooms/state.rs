@@ -16,7 +16,7 @@ use parlour_protocol::{
     object::{Membership, Role, Room, RoomType},
 };
 
-use crate::{directory, error::store_error, store::db::Db};
+use crate::{directory, error::store_error, filter::WordFilter, store::db::Db};
 
 /// Rooms that are remembered at once; beyond it those that nobody used of late are forgotten.
 const CAPACITY: usize = 20_000;
@@ -30,18 +30,26 @@ const LOAD_ATTEMPTS: usize = 8;
 pub(crate) struct RoomSettings {
     pub(crate) room: Room,
     pub(crate) everyone: Permissions,
+    /// The roles that members are assigned.
     pub(crate) roles: HashMap<RoleId, Role>,
+    everyone_role: Option<Role>,
+    pub(crate) filter: Option<Arc<WordFilter>>,
 }
 
 impl RoomSettings {
     pub(crate) fn new(room: Room, roles: Vec<Role>) -> Self {
-        let everyone = roles.iter().find(|role| role.is_everyone).map(|role| role.permissions);
+        let everyone_role = roles.iter().find(|role| role.is_everyone).cloned();
         let everyone = match room.r#type {
-            RoomType::Room => everyone.unwrap_or_default(),
+            RoomType::Room => everyone_role.as_ref().map(|role| role.permissions).unwrap_or_default(),
             RoomType::DirectMessage => Permissions::DIRECT_MESSAGE,
         };
         let roles = roles.into_iter().filter(|role| !role.is_everyone).map(|role| (role.role_id, role)).collect();
-        Self { room, everyone, roles }
+        Self { room, everyone, roles, everyone_role, filter: None }
+    }
+
+    /// A role of the room, `@everyone` included.
+    pub(crate) fn role(&self, role_id: RoleId) -> Option<&Role> {
+        self.roles.get(&role_id).or_else(|| self.everyone_role.as_ref().filter(|role| role.role_id == role_id))
     }
 
     pub(crate) fn is_owner(&self, user_id: UserId) -> bool {
@@ -172,6 +180,8 @@ pub(crate) struct RoomStates {
 struct RoomEntry {
     known: Mutex<Known>,
     last_used: AtomicU64,
+    /// Held while settings are read: after a change of roles all members ask for them at once.
+    loading: tokio::sync::Mutex<()>,
 }
 
 /// What is known of a room. `version` counts what was forgotten, so that an overlapping load is noticed.
@@ -205,24 +215,22 @@ impl RoomStates {
         }
         for _ in 0..LOAD_ATTEMPTS {
             let entry = self.entry(room_id);
-            let version = lock(&entry.known).version;
-            let settings = lock(&entry.known).settings.clone();
-            let settings = match settings {
-                Some(settings) => settings,
-                None => match directory::rooms::settings(&self.db, room_id).await.map_err(store_error)? {
-                    Some(settings) => Arc::new(settings),
-                    None => return Err(ProtocolError::no_access()),
-                },
+            let Some((version, settings)) = self.settings(room_id, &entry).await? else { continue };
+            let settings = settings.ok_or_else(ProtocolError::no_access)?;
+            let member = lock(&entry.known).members.get(&user_id).cloned();
+            let member = match member {
+                Some(member) => member,
+                None => {
+                    let member =
+                        directory::members::member(&self.db, room_id, user_id, !settings.roles.is_empty()).await;
+                    let mut member = member.map_err(store_error)?.ok_or_else(ProtocolError::no_access)?;
+                    if settings.room.r#type == RoomType::DirectMessage {
+                        let stands = directory::blocks::stands_in_room(&self.db, room_id, user_id).await;
+                        member.has_block = stands.map_err(store_error)?;
+                    }
+                    Arc::new(member)
+                }
             };
-            let member = directory::members::member(&self.db, room_id, user_id, !settings.roles.is_empty())
-                .await
-                .map_err(store_error)?;
-            let mut member = member.ok_or_else(ProtocolError::no_access)?;
-            if settings.room.r#type == RoomType::DirectMessage {
-                let stands = directory::blocks::stands_in_room(&self.db, room_id, user_id).await;
-                member.has_block = stands.map_err(store_error)?;
-            }
-            let member = Arc::new(member);
             let mut known = lock(&entry.known);
             if known.version != version {
                 continue;
@@ -235,6 +243,33 @@ impl RoomStates {
             return Ok(Access::new(settings, member));
         }
         Err(ProtocolError::new(parlour_protocol::ErrorCode::Unavailable, "the room is being changed; try again"))
+    }
+
+    /// A room's settings and what was forgotten before they were right; none when a change overlapped the reading.
+    async fn settings(
+        &self,
+        room_id: RoomId,
+        entry: &RoomEntry,
+    ) -> Result<Option<(u64, Option<Arc<RoomSettings>>)>, ProtocolError> {
+        let known = |entry: &RoomEntry| {
+            let known = lock(&entry.known);
+            (known.version, known.settings.clone())
+        };
+        if let (version, Some(settings)) = known(entry) {
+            return Ok(Some((version, Some(settings))));
+        }
+        let _loading = entry.loading.lock().await;
+        let (version, settings) = known(entry);
+        if settings.is_some() {
+            return Ok(Some((version, settings)));
+        }
+        let settings = directory::rooms::settings(&self.db, room_id).await.map_err(store_error)?.map(Arc::new);
+        let mut known = lock(&entry.known);
+        if known.version != version {
+            return Ok(None);
+        }
+        known.settings.clone_from(&settings);
+        Ok(Some((version, settings)))
     }
 
     /// A reader's access: a member with ReadMessages.
@@ -260,7 +295,7 @@ impl RoomStates {
             | DurableEvent::EmojiUpdated(_)
             | DurableEvent::EmojiDeleted(_) => {}
             DurableEvent::RoomUpdated(_) | DurableEvent::RoleCreated(_) | DurableEvent::RoleUpdated(_) => {
-                self.forget(room_id, |known| known.settings = None)
+                self.forget_settings(room_id);
             }
             DurableEvent::RoomDeleted(_) | DurableEvent::RoleDeleted(_) => self.forget_room(room_id),
             DurableEvent::MemberJoined(joined) => self.forget_present(room_id, joined.member.user_id),
@@ -270,6 +305,11 @@ impl RoomStates {
                 self.forget_member(room_id, role.user_id);
             }
         }
+    }
+
+    /// Forgets a room's settings, roles and filter.
+    pub(crate) fn forget_settings(&self, room_id: RoomId) {
+        self.forget(room_id, |known| known.settings = None);
     }
 
     /// Forgets one member of a room.

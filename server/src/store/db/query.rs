@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use parlour_protocol::{
-    CategoryId, ConnectionId, InviteId, Nonce, RoleId, RoomId, RowKey, SessionId, Timestamp, UserId,
+    CategoryId, ConnectionId, InviteId, LogEntryId, Nonce, RoleId, RoomId, RowKey, SessionId, Timestamp, UserId,
 };
 use sqlx::{
     Arguments as _, Encode, FromRow, PgConnection, PgPool, Postgres, SqlSafeStr, SqlStr, Sqlite, SqliteConnection,
@@ -84,6 +84,7 @@ bind! {
     SessionId: |value| value.uuid(),
     ConnectionId: |value| value.uuid(),
     CategoryId: |value| value.uuid(),
+    LogEntryId: |value| value.uuid(),
     InviteId: |value| value.as_str().to_owned(),
     &Nonce: |value| value.as_str().to_owned(),
     Timestamp: |value| value.as_millis(),

@@ -138,6 +138,9 @@ impl Group<'_> {
                         nonces.extend(nonce_key(append.room_id, new));
                     }
                 }
+                RoomChange::Purge(purge) => {
+                    keys.extend(purge.row_keys.iter().map(|row_key| (append.room_id, *row_key)));
+                }
                 change => keys.extend(change.row_key().map(|row_key| (append.room_id, row_key))),
             }
         }
@@ -333,7 +336,7 @@ fn settle(outcome: Result<Appended, Stop>) -> Result<Outcome, DbError> {
 }
 
 fn is_of_message(change: &RoomChange) -> bool {
-    matches!(change, RoomChange::Send(_)) || change.row_key().is_some()
+    matches!(change, RoomChange::Send(_) | RoomChange::Purge(_)) || change.row_key().is_some()
 }
 
 /// The member who sends; none for the server and for webhooks.
@@ -350,7 +353,7 @@ pub(super) fn millis(nanos: i64) -> Timestamp {
     Timestamp::from_millis(nanos / 1_000_000)
 }
 
-fn check_slowmode(slowmode_ms: Option<u64>, clock: Option<i64>, now: i64) -> Result<(), AppendError> {
+pub(super) fn check_slowmode(slowmode_ms: Option<u64>, clock: Option<i64>, now: i64) -> Result<(), AppendError> {
     let (Some(slowmode), Some(last)) = (slowmode_ms, clock) else { return Ok(()) };
     let next = last.saturating_add(signed(slowmode));
     match u64::try_from(next - now) {
@@ -360,7 +363,10 @@ fn check_slowmode(slowmode_ms: Option<u64>, clock: Option<i64>, now: i64) -> Res
 }
 
 fn check_live(target: Option<&Stored>) -> Result<&Message, AppendError> {
-    target.filter(|stored| !stored.is_deleted).map(|stored| &stored.message).ok_or(AppendError::NotFound("message to reply to"))
+    target
+        .filter(|stored| !stored.is_deleted)
+        .map(|stored| &stored.message)
+        .ok_or(AppendError::NotFound("message to reply to"))
 }
 
 fn new_message(room_id: RoomId, new: &NewMessage, tick: i64, seq: u64) -> Message {

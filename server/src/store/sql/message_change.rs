@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parlour_protocol::{
     DurableEvent, FileId, MessageType, OptionId, Patch, RoomId, RowKey, Timestamp, UserId,
-    event::{MessageDeleted, MessageUpdated, PollVoted, ReactionChanged},
+    event::{MessageDeleted, MessagePurged, MessageUpdated, PollVoted, ReactionChanged},
     limits::{EMOJI_PER_MESSAGE, REACTION_USER_IDS},
     object::{LinkPreview, Message, MessageChange, MessageDelta, PollTally, Reaction},
 };
@@ -22,7 +22,7 @@ use super::{
     statement::Rows,
 };
 use crate::store::{
-    Append, AppendError, Appended, Mention, RoomChange, StoreError,
+    Append, AppendError, Appended, Mention, Purge, RoomChange, StoreError,
     db::{DbError, Tx, list},
 };
 
@@ -105,15 +105,14 @@ impl Group<'_> {
                 self.edit(append, *row_key, body, mentions, *if_rev).await
             }
             RoomChange::Delete { row_key } => self.delete(append, *row_key).await,
+            RoomChange::Purge(purge) => self.purge(append, purge).await,
             RoomChange::AddReaction { row_key, user_id, emoji } => {
                 self.add_reaction(append, *row_key, *user_id, emoji).await
             }
             RoomChange::RemoveReaction { row_key, user_id, emoji } => {
                 self.remove_reaction(append, *row_key, *user_id, emoji).await
             }
-            RoomChange::Vote { row_key, user_id, option_id } => {
-                self.vote(append, *row_key, *user_id, *option_id).await
-            }
+            RoomChange::Vote { row_key, user_id, option_id } => self.vote(append, *row_key, *user_id, *option_id).await,
             RoomChange::Pin { row_key, by } => self.pin(append, *row_key, *by),
             RoomChange::Unpin { row_key } => self.amend(append, *row_key, |message| {
                 Ok(message.is_pinned.then(|| MessageDelta { is_pinned: Some(false), ..MessageDelta::default() }))
@@ -196,6 +195,31 @@ impl Group<'_> {
     }
 
     async fn delete(&mut self, append: &Append, row_key: RowKey) -> Result<Appended, Stop> {
+        let rev = self.end_message(append, row_key).await?;
+        let event = DurableEvent::MessageDeleted(Box::new(MessageDeleted { row_key, rev }));
+        let entry = self.log(append, event, Some(row_key))?;
+        Ok(Appended { entries: vec![entry], rev, message: None })
+    }
+
+    /// Ends those messages of a purge that are there still, in one entry.
+    async fn purge(&mut self, append: &Append, purge: &Purge) -> Result<Appended, Stop> {
+        let mut row_keys = Vec::with_capacity(purge.row_keys.len());
+        for row_key in purge.row_keys.iter().copied() {
+            if self.live(append.room_id, row_key).is_ok() {
+                self.end_message(append, row_key).await?;
+                row_keys.push(row_key);
+            }
+        }
+        let mut entries = Vec::new();
+        if !row_keys.is_empty() {
+            let event = DurableEvent::MessagePurged(Box::new(MessagePurged { row_keys }));
+            entries.push(self.log(append, event, None)?);
+        }
+        Ok(Appended { entries, rev: 0, message: None })
+    }
+
+    /// Ends a message and all that hangs on it; its last `rev`.
+    async fn end_message(&mut self, append: &Append, row_key: RowKey) -> Result<u32, Stop> {
         let key = (append.room_id, row_key);
         let stored = self.facts.messages.get_mut(&key).filter(|stored| !stored.is_deleted);
         let stored = stored.ok_or(AppendError::NotFound("message"))?;
@@ -206,14 +230,15 @@ impl Group<'_> {
         let has_rows = !stored.message.reactions.is_empty() || stored.message.poll.is_some();
         self.forget_mentions(append.room_id, row_key, &mentions).await?;
         if has_rows {
-            for sql in ["delete from reaction where room_id = $1 and tick = $2", "delete from vote where room_id = $1 and tick = $2"] {
+            for sql in [
+                "delete from reaction where room_id = $1 and tick = $2",
+                "delete from vote where room_id = $1 and tick = $2",
+            ] {
                 self.tx.query(sql).bind(append.room_id).bind(row_key).execute().await?;
             }
         }
         self.writes.changes.push(Change::Deleted { key, rev, at: millis(append.now) });
-        let event = DurableEvent::MessageDeleted(Box::new(MessageDeleted { row_key, rev }));
-        let entry = self.log(append, event, Some(row_key))?;
-        Ok(Appended { entries: vec![entry], rev, message: None })
+        Ok(rev)
     }
 
     /// Drops a message's rows of `mention`, those of its own batch included.
@@ -364,8 +389,7 @@ impl Group<'_> {
             return Err(AppendError::Unfit("the poll has no such option").into());
         }
         let sql = "select option_id from vote where room_id = $1 and tick = $2 and user_id = $3";
-        let before: Option<(Uuid,)> =
-            self.tx.query(sql).bind(room_id).bind(row_key).bind(user_id).optional().await?;
+        let before: Option<(Uuid,)> = self.tx.query(sql).bind(room_id).bind(row_key).bind(user_id).optional().await?;
         let before = before.map(|(option_id,)| OptionId::from_uuid(option_id));
         if before == option_id {
             let mut appended = unchanged(self.live(room_id, row_key)?);
@@ -455,10 +479,7 @@ impl Group<'_> {
     ) -> Result<Appended, Stop> {
         self.amend(append, row_key, |message| {
             let is_new = message.body_rev == body_rev && message.link_preview.as_ref() != Some(preview);
-            Ok(is_new.then(|| MessageDelta {
-                link_preview: Patch::Set(preview.clone()),
-                ..MessageDelta::default()
-            }))
+            Ok(is_new.then(|| MessageDelta { link_preview: Patch::Set(preview.clone()), ..MessageDelta::default() }))
         })
     }
 }

@@ -7,7 +7,10 @@ use parlour_protocol::{Timestamp, limits};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::row::{signed, unsigned};
+use super::{
+    moderation::REJECTED_KEPT_MS,
+    row::{signed, unsigned},
+};
 use crate::store::{StoreError, db::Db};
 
 /// How many log entries of a room are kept at most.
@@ -114,6 +117,16 @@ impl Trimmer {
                  (select n.user_id, n.op, n.nonce from command_nonce n where n.created_at < $1 limit $2)",
             )
             .bind(oldest)
+            .bind(signed(ROWS))
+            .execute()
+            .await?;
+        self.db
+            .write(
+                "delete from rejected_message where (room_id, user_id, origin, nonce) in \
+                 (select r.room_id, r.user_id, r.origin, r.nonce from rejected_message r \
+                 where r.created_at < $1 limit $2)",
+            )
+            .bind(now.plus_millis(-REJECTED_KEPT_MS))
             .bind(signed(ROWS))
             .execute()
             .await?;

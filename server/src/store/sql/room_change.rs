@@ -63,6 +63,9 @@ impl Group<'_> {
                 let delta = MemberDelta { nickname: nickname.clone(), timeout_until: *timeout_until };
                 self.update_member(append, *user_id, delta).await?
             }
+            RoomChange::Role(change) => self.change_role(append, change).await?,
+            RoomChange::Moderate(change) => self.moderate(append, change).await?,
+            RoomChange::Automod(change) => self.automod(append, change).await?,
             _ => {
                 return Err(StoreError::Internal("not a change of a room".into()).into());
             }
@@ -241,7 +244,7 @@ impl Group<'_> {
         Ok(vec![entry, self.line(append, MessageType::System, by.unwrap_or(user_id), line.to_owned())?])
     }
 
-    async fn update_member(
+    pub(super) async fn update_member(
         &mut self,
         append: &Append,
         user_id: UserId,
@@ -272,12 +275,12 @@ impl Group<'_> {
 }
 
 /// A text as a value that can be absent.
-fn text(text: &str) -> Option<String> {
+pub(super) fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// The patch, when it changes anything.
-fn changed<T: Clone + PartialEq>(wanted: &Patch<T>, current: Option<&T>) -> Patch<T> {
+pub(super) fn changed<T: Clone + PartialEq>(wanted: &Patch<T>, current: Option<&T>) -> Patch<T> {
     let is_same = match wanted {
         Patch::Keep => true,
         Patch::Clear => current.is_none(),
