@@ -64,11 +64,7 @@ async fn crowded_reactions(
 }
 
 /// Own votes in polls whose votes are too many to be shown.
-async fn hidden_votes(
-    db: &Db,
-    user_id: UserId,
-    messages: &[Message],
-) -> Result<HashMap<RowKey, OptionId>, StoreError> {
+async fn hidden_votes(db: &Db, user_id: UserId, messages: &[Message]) -> Result<HashMap<RowKey, OptionId>, StoreError> {
     let hidden = messages.iter().filter(|message| {
         message.poll.as_ref().is_some_and(|poll| {
             let voters: u32 = poll.options.iter().map(|option| option.count).sum();

@@ -40,7 +40,8 @@ const OWN_COLUMNS: &str = "m.room_id, m.user_id, m.nickname, m.notification_type
 
 /// A membership with its computed counts: messages by others in a later millisecond than the marker, else than joining,
 /// and those of them, also later than the last clearing, that mention the member. Counting stops at the protocol's cap
-/// of 100. Who is mentioned by name or by a role is counted for whatever they set; the others unless they set Never.
+/// of 100. A mention by name or by a role counts whatever the member set; one of everyone unless they set Never; one of
+/// who is here unless they also set that they are not. `cross join` keeps SQLite from going through all mentions.
 pub(super) const MEMBERSHIP_COLUMNS: &str = "m.room_id, m.user_id, m.nickname, m.notification_type, m.last_read_at, \
     m.last_message_at, m.timeout_until, m.is_hidden, m.category_id, m.created_at, \
     (select count(*) from (select 1 from message x where x.room_id = m.room_id \
@@ -51,9 +52,10 @@ pub(super) const MEMBERSHIP_COLUMNS: &str = "m.room_id, m.user_id, m.nickname, m
         select 0 as kind, m.user_id as target \
         union all select 1, r.role_id from member_role r where r.room_id = m.room_id and r.user_id = m.user_id \
         union all select 2, m.room_id where m.notification_type <> 'Never' \
-        union all select 3, m.room_id where m.notification_type <> 'Never') t \
-      join mention x on x.room_id = m.room_id and x.kind = t.kind and x.target = t.target \
-      where x.tick >= (case when m.mentions_cleared_at > coalesce(m.last_read_at, m.created_at) \
+        union all select 3, m.room_id where m.notification_type <> 'Never' and not exists (select 1 \
+          from user_status s where s.user_id = m.user_id and s.status <> 'Online')) t \
+      cross join mention x where x.room_id = m.room_id and x.kind = t.kind and x.target = t.target \
+      and x.tick >= (case when m.mentions_cleared_at > coalesce(m.last_read_at, m.created_at) \
         then m.mentions_cleared_at else coalesce(m.last_read_at, m.created_at) end + 1) * 1000000 \
       and x.author is distinct from m.user_id limit 100) mentions) as mention_count";
 
@@ -325,4 +327,22 @@ pub(crate) async fn clear_mentions(
     let sql = "update member set mentions_cleared_at = $3 where room_id = $1 and user_id = $2";
     db.write(sql).bind(room_id).bind(user_id).bind(now).execute().await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::TestDb;
+
+    #[tokio::test]
+    async fn mentions_are_counted_by_index() {
+        let test = TestDb::sqlite().await;
+        let sql = format!("explain query plan select {MEMBERSHIP_COLUMNS} from member m where m.user_id = $1");
+        let plan: Vec<(i64, i64, i64, String)> =
+            test.db.read(AssertSqlSafe(sql)).bind(UserId::new()).all().await.unwrap();
+        let steps: Vec<&str> = plan.iter().map(|(.., step)| step.as_str()).collect();
+        let of_mentions = steps.iter().find(|step| step.contains("SEARCH x ") && step.contains("kind=?"));
+        let of_mentions = of_mentions.unwrap_or_else(|| panic!("{steps:#?}"));
+        assert!(of_mentions.ends_with("(room_id=? AND kind=? AND target=? AND tick>?)"), "{steps:#?}");
+    }
 }

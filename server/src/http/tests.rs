@@ -1,6 +1,7 @@
 //! The HTTP surface against a whole server in this process.
 
 mod accounts;
+mod costs;
 mod jwt;
 mod limits;
 mod sockets;

@@ -396,6 +396,9 @@ static SANITISER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
 });
 
 #[cfg(test)]
+mod fuzz;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -13,12 +13,7 @@ use super::{
     find_for,
     post::{self, Author, Content, Draft},
 };
-use crate::{
-    accounts::caller::Caller,
-    app::AppState,
-    error::append_error,
-    store::Origin,
-};
+use crate::{accounts::caller::Caller, app::AppState, error::append_error, store::Origin};
 
 /// Targets that are sent to at the same time.
 const AT_ONCE: usize = 8;

@@ -66,7 +66,10 @@ pub(crate) enum Author {
 /// What is written.
 #[derive(Debug)]
 pub(crate) enum Content {
-    Body { source: String, format: Format },
+    Body {
+        source: String,
+        format: Format,
+    },
     /// The stored body of another message.
     Copy(String),
     Poll(PollInput),

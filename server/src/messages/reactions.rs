@@ -75,7 +75,11 @@ pub(crate) async fn list(
     let has_more = found.len() > limit;
     found.truncate(limit);
     let next_cursor = found.last().filter(|_| has_more).map(|last| cursor::encode(&scope, &last.seq));
-    let items = found.into_iter().map(|Reacted { emoji, user_id, created_at, .. }| ReactionEntry { emoji, user_id, created_at });
+    let items = found.into_iter().map(|Reacted { emoji, user_id, created_at, .. }| ReactionEntry {
+        emoji,
+        user_id,
+        created_at,
+    });
     Ok(Page { items: items.collect(), next_cursor: next_cursor.unwrap_or_default(), has_more })
 }
 
@@ -112,10 +116,12 @@ mod tests {
 
     #[test]
     fn an_emoji_is_one_cluster() {
-        for text in ["👍", "👍🏽", "❤️", "❤", "👩‍👩‍👧‍👦", "🇪🇺", "1️⃣", "🏴‍☠️"] {
+        for text in ["👍", "👍🏽", "❤️", "❤", "👩‍👩‍👧‍👦", "🇪🇺", "1️⃣", "🏴‍☠️"]
+        {
             assert_eq!(parse(text).ok(), Some(Emoji::Unicode), "{text}");
         }
-        for text in ["", "a", "1", "👍👍", "👍 ", ":+1:", "👍\u{200b}", "\u{200d}", "🏽🏽", "custom:", "custom:x"] {
+        for text in ["", "a", "1", "👍👍", "👍 ", ":+1:", "👍\u{200b}", "\u{200d}", "🏽🏽", "custom:", "custom:x"]
+        {
             assert!(parse(text).is_err(), "{text:?}");
         }
         let id = EmojiId::new();

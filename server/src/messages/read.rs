@@ -10,9 +10,7 @@ use parlour_protocol::{
     },
 };
 
-use crate::{
-    accounts::caller::Caller, app::AppState, cursor, directory::marks, error::store_error, store::ListQuery,
-};
+use crate::{accounts::caller::Caller, app::AppState, cursor, directory::marks, error::store_error, store::ListQuery};
 
 /// Reads a page of a room.
 ///

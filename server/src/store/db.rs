@@ -26,7 +26,7 @@
 
 mod generation;
 mod open;
-mod query;
+pub(crate) mod query;
 #[cfg(test)]
 mod tests;
 

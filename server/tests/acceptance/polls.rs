@@ -72,7 +72,10 @@ async fn s_039_a_vote_can_be_changed_and_withdrawn() {
     assert_eq!(counts(&read["poll"]), [0, 2]);
     assert!(read.get("isEdited").is_none() && read["updatedAt"] == message["updatedAt"]);
     assert_eq!(read["mine"]["optionId"], option(&message, 1));
-    assert_eq!(read["poll"]["votes"], json!({ ada.id.clone(): option(&message, 1), bob.id.clone(): option(&message, 1) }));
+    assert_eq!(
+        read["poll"]["votes"],
+        json!({ ada.id.clone(): option(&message, 1), bob.id.clone(): option(&message, 1) })
+    );
     let withdraw = json!({ "roomId": room, "rowKey": message["rowKey"], "optionId": null });
     let reply = client.ok("poll.vote", withdraw.clone()).await;
     assert_eq!(counts(&reply["poll"]), [0, 1]);

@@ -75,8 +75,10 @@ async fn s_106_skin_tones_are_different_reactions_and_twenty_are_enough() {
     let room = owner.room("Tea").await;
     let message = owner.say(&room, "hi").await;
     let data = |emoji: &str| json!({ "roomId": room, "rowKey": message["rowKey"], "emoji": emoji });
-    let many = ["👍", "👍🏽", "👍🏿", "😀", "😁", "😂", "🤣", "😃", "😄", "😅", "😆", "😉", "😊", "😋", "😎", "😍", "😘", "🥰",
-        "😗", "😙"];
+    let many = [
+        "👍", "👍🏽", "👍🏿", "😀", "😁", "😂", "🤣", "😃", "😄", "😅", "😆", "😉", "😊", "😋", "😎", "😍", "😘", "🥰",
+        "😗", "😙",
+    ];
     for emoji in many {
         owner.ok("reaction.add", data(emoji)).await;
     }

@@ -134,9 +134,17 @@ impl<'c> Query<'c> {
     }
 }
 
+/// Statements that were run outside of transactions.
+#[cfg(test)]
+pub(crate) static APART: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
 macro_rules! run {
     ($query:expr, |$sql:ident, $arguments:ident, $executor:ident| $run:expr) => {{
         let Query { sql: $sql, target, refused } = $query;
+        #[cfg(test)]
+        if matches!(target, Target::Sqlite(SqliteTarget::Pool(_), _) | Target::Postgres(PgTarget::Pool(_), _)) {
+            APART.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
         if let Some(reason) = refused {
             return Err(StoreError::Internal(reason.into()).into());
         }

@@ -214,11 +214,7 @@ async fn complete(db: &Db, room_id: RoomId, mut messages: Vec<Message>) -> Resul
 
 /// Adds the votes of polls, as long as they are few enough to be shown. The tallies are counted from them then, so
 /// that one reply never contradicts itself.
-async fn add_votes(
-    db: &Db,
-    room_id: RoomId,
-    messages: impl Iterator<Item = &mut Message>,
-) -> Result<(), StoreError> {
+async fn add_votes(db: &Db, room_id: RoomId, messages: impl Iterator<Item = &mut Message>) -> Result<(), StoreError> {
     let mut polls: HashMap<i64, &mut Poll> = HashMap::new();
     for message in messages {
         let row_key = message.row_key;
