@@ -202,7 +202,7 @@ describe("the page for everybody", { concurrency: 1 }, () => {
       await bob.page.getByRole("complementary", { name: "Members" }).waitFor();
       assert.deepEqual(await findings(bob.page), [], `${name}: members`);
       await bob.page.getByRole("button", { name: "Close members" }).click();
-      await bob.page.getByRole("button", { name: "Invite people" }).click();
+      await bob.roomAction("Invite people");
       await bob.page.getByRole("dialog").waitFor();
       assert.deepEqual(await findings(bob.page), [], `${name}: dialog`);
       await bob.page.keyboard.press("Escape");
@@ -215,6 +215,70 @@ describe("the page for everybody", { concurrency: 1 }, () => {
         await bob.page.locator(".sidebar.open").waitFor({ state: "detached" });
         await bob.page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Rooms");
       }
+    }
+  });
+
+  test("axe finds nothing serious in the panels and dialogs; each has a name, takes the focus and gives it back", async () => {
+    await ada.page.bringToFront();
+    const isInside = (selector) => ada.page.waitForFunction((selector) => document.activeElement?.closest(selector) !== null, selector);
+    for (const [name, { colorScheme, viewport = { width: 1180, height: 780 } }] of Object.entries(faces)) {
+      await ada.page.setViewportSize(viewport);
+      await scheme(ada.page, colorScheme);
+      for (const panel of ["Search", "Pinned messages", "Followed threads", "Members"]) {
+        await ada.roomAction(panel);
+        await ada.page.getByRole("complementary", { name: panel }).waitFor();
+        if (panel !== "Members") await isInside(".panel");
+        assert.deepEqual(await findings(ada.page), [], `${name}: ${panel}`);
+        await ada.page.getByRole("button", { name: `Close ${panel.toLowerCase()}` }).click();
+      }
+      await ada.roomAction("Members");
+      await ada.page.getByRole("complementary", { name: "Members" }).getByRole("button", { name: /Bob/ }).click();
+      await ada.page.getByRole("dialog", { name: "Bob" }).getByText("Moderation").click();
+      assert.deepEqual(await findings(ada.page), [], `${name}: member`);
+      await ada.page.keyboard.press("Escape");
+      await ada.page.waitForFunction(() => document.activeElement?.matches(".member"));
+      await ada.page.getByRole("button", { name: "Close members" }).click();
+      await ada.roomAction("Room settings");
+      for (const section of ["General", "Roles", "Invites", "Word filter", "Bans", "Audit log", "Webhooks", "Emoji"]) {
+        await ada.dialog.getByRole("button", { name: section, exact: true }).click();
+        assert.deepEqual(await findings(ada.page), [], `${name}: ${section}`);
+      }
+      await isInside("dialog");
+      await ada.page.keyboard.press("Escape");
+      await ada.roomAction("Notifications");
+      assert.deepEqual(await findings(ada.page), [], `${name}: notifications`);
+      await ada.page.keyboard.press("Escape");
+      await ada.act("with a quote", "React");
+      await isInside(".popover");
+      assert.deepEqual(await findings(ada.page), [], `${name}: emoji`);
+      await ada.page.keyboard.press("Escape");
+      await ada.page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "React");
+      await ada.act("with a quote", "More actions");
+      await ada.page.waitForFunction(() => document.activeElement?.role === "menuitem" || document.activeElement?.getAttribute("role") === "menuitem");
+      await ada.page.keyboard.press("ArrowDown");
+      assert.deepEqual(await findings(ada.page), [], `${name}: menu`);
+      await ada.page.getByRole("menuitem", { name: "Open thread" }).click();
+      await isInside(".panel");
+      assert.deepEqual(await findings(ada.page), [], `${name}: thread`);
+      await ada.page.keyboard.press("Escape");
+      await ada.act("with a quote", "More actions");
+      await ada.page.getByRole("menuitem", { name: "Forward" }).click();
+      assert.deepEqual(await findings(ada.page), [], `${name}: forward`);
+      await ada.page.keyboard.press("Escape");
+      await ada.composer.pressSequentially("@");
+      await ada.page.getByRole("option").first().waitFor();
+      assert.deepEqual(await findings(ada.page), [], `${name}: mention`);
+      await ada.composer.fill("");
+    }
+    await ada.page.setViewportSize({ width: 1180, height: 780 });
+    for (const dialog of ["Your profile", "Friends", "New poll"]) {
+      const opener = ada.page.getByRole("button", { name: dialog, exact: true });
+      await opener.click();
+      await ada.page.getByRole("dialog", { name: dialog }).waitFor();
+      await isInside("dialog");
+      assert.deepEqual(await findings(ada.page), [], dialog);
+      await ada.page.keyboard.press("Escape");
+      assert.ok(await opener.evaluate((button) => button === document.activeElement), dialog);
     }
   });
 

@@ -151,7 +151,7 @@ export function launch() {
 export class Person {
   static async register(browser, server, name, { path = "/", url = server.url, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1180, height: 780 }, reducedMotion: "reduce", ...options });
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(Number(process.env.E2E_TIMEOUT ?? 20_000));
     const page = await context.newPage();
     const person = new Person(name, server, context, page);
     page.on("pageerror", (error) => person.faults.push(String(error)));
@@ -202,6 +202,14 @@ export class Person {
     await this.message(text).getByRole("button", { name }).first().click();
   }
 
+  /** Something from the head of the room, which on narrow screens is in a menu. */
+  async roomAction(name) {
+    const button = this.page.locator(".room-actions").getByRole("button", { name, exact: true });
+    if (await button.isVisible()) return button.click();
+    await this.page.getByRole("button", { name: "More about this room" }).click();
+    await this.page.getByRole("menuitem", { name, exact: true }).click();
+  }
+
   get dialog() {
     return this.page.getByRole("dialog");
   }
@@ -211,7 +219,7 @@ export class Person {
   }
 
   async inviteLink() {
-    await this.page.getByRole("button", { name: "Invite people" }).click();
+    await this.roomAction("Invite people");
     const field = this.page.getByLabel("Invite link");
     await this.page.waitForFunction(() => document.querySelector(".copy-field")?.value.includes("/invite/"));
     const link = await field.inputValue();

@@ -1,4 +1,5 @@
 // A message as text: for screen readers and quotes, and as what its author typed, for editing.
+import type { Mentionable } from "./composed_body";
 import type { Message } from "./wire/generated";
 
 /** The server sends markup in these types only; every other body is plain text. */
@@ -32,14 +33,18 @@ function textOf(node: Node): string {
 export interface Editable {
   text: string;
   format: "Text" | "Markdown";
+  /** In a text that has nothing else in it than these. */
+  mentions: Mentionable[];
 }
 
 /** What to put into the editor; formatted bodies become Markdown, so that an edit keeps their formatting. */
 export function editable(message: Message): Editable {
   const body = parseBody(message.message ?? "");
-  const isPlain = [...body.querySelectorAll("*")].every((element) => element.nodeName === "BR");
-  if (isPlain) return { text: textOf(body), format: "Text" };
-  return { text: markdownOf(body).replace(/\n{3,}/g, "\n\n").trim(), format: "Markdown" };
+  const elements = [...body.querySelectorAll("*")];
+  const mentions = elements.flatMap((element) => mentionIn(element) ?? []);
+  const isPlain = elements.every((element) => element.nodeName === "BR" || element.hasAttribute("data-custom-emoji-id") || mentionIn(element));
+  if (isPlain) return { text: textOf(body), format: "Text", mentions };
+  return { text: markdownOf(body).replace(/\n{3,}/g, "\n\n").trim(), format: "Markdown", mentions: [] };
 }
 
 function markdownOf(node: Node): string {
@@ -87,6 +92,15 @@ function markdownOf(node: Node): string {
     default:
       return inner();
   }
+}
+
+/** A mention that stands in the text as one types it. */
+function mentionIn(element: Element): Mentionable | undefined {
+  const id = element.getAttribute("data-id");
+  const text = element.textContent ?? "";
+  if (element.getAttribute("data-type") !== "mention" || !id || !text.startsWith("@")) return undefined;
+  const kind = id.startsWith("@") ? "broadcast" : element.getAttribute("data-mention-type") === "role" ? "role" : "user";
+  return { id, kind, label: text.slice(1) };
 }
 
 function mentionOf(span: Element): string | undefined {

@@ -37,3 +37,16 @@ export function briefTime(time: string): string {
   if (ago === 1) return "Yesterday";
   return short.format(day);
 }
+
+/** A span of time in words: "45 s", "3 min", "2 h", "5 days". */
+export function duration(ms: number): string {
+  const seconds = Math.max(1, Math.ceil(ms / 1000));
+  if (seconds < 90) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 36 ? `${hours} h` : `${Math.round(hours / 24)} days`;
+}
+
+export const dateAndTime = (time: string) => brief.format(new Date(time));
+const brief = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });

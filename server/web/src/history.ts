@@ -5,6 +5,7 @@ import { people } from "./people";
 import { lastRoom } from "./preferences";
 import type { RoomModel } from "./room";
 import { currentRoom } from "./rooms";
+import { leaveVisit } from "./visit";
 import { WireError } from "./wire_error";
 import type { RoomView } from "./wire/generated";
 
@@ -17,6 +18,8 @@ export async function showRoom(room: RoomModel): Promise<void> {
   if (!room.timeline.isLoaded) void readNewest(room);
   else if (room.history.peek() === "failed") room.history.value = "idle";
   if (!room.members.peek()) await readMembers(room);
+  if (!room.roles.peek()) void readRoles(room);
+  if (!room.emoji.peek()) void readEmoji(room);
 }
 
 let shownRoom: RoomModel | undefined;
@@ -27,6 +30,8 @@ effect(() => {
   untracked(() => {
     if (shownRoom) {
       shownRoom.openedAt.value = "";
+      shownRoom.isKeptUnread = false;
+      leaveVisit(shownRoom);
       shownRoom.isAtEnd.value = true;
       shownRoom.scheduleRefresh();
     }
@@ -82,18 +87,6 @@ export async function readOlder(room: RoomModel): Promise<void> {
   }
 }
 
-/** Reads back until the message is there; false when it is not (deleted, or too far away). */
-export async function readBackTo(room: RoomModel, rowKey: string): Promise<boolean> {
-  for (let page = 0; page < 20; page++) {
-    if (room.timeline.get(rowKey)) return true;
-    const floor = room.timeline.olderCursor;
-    if (floor === undefined || rowKey < floor) return false;
-    await readOlder(room);
-    if (room.timeline.olderCursor === floor) return false;
-  }
-  return false;
-}
-
 const rereadRetryMs = 1000;
 
 export async function readAgain(room: RoomModel, rowKeys: string[]): Promise<void> {
@@ -118,6 +111,23 @@ export async function readMembers(room: RoomModel): Promise<void> {
     room.members.value = members;
   } catch {
     // Names come from `people`; the list is read again when the room is next opened.
+  }
+}
+
+export async function readRoles(room: RoomModel): Promise<void> {
+  if (room.view.peek().room.type === "DirectMessage") return;
+  try {
+    room.roles.value = (await connection.request("role.list", { roomIds: [room.roomId] })).items ?? [];
+  } catch {
+    // Mentions of roles keep the names that their bodies carry.
+  }
+}
+
+export async function readEmoji(room: RoomModel): Promise<void> {
+  try {
+    room.emoji.value = (await connection.request("emoji.list", { roomId: room.roomId })).items ?? [];
+  } catch {
+    // Custom emoji are shown by their names.
   }
 }
 

@@ -5,8 +5,13 @@ import { type FailureCode, WireError } from "./wire_error";
 
 export interface Draft {
   roomId: string;
+  /** As typed; what is shown while it is on its way. */
   text: string;
   replyRowKey?: string;
+  /** What is sent in place of `text`. */
+  body?: { message: string; format: "Text" | "Html" };
+  files?: { fileId: string; hasThumbnail: boolean; filename: string }[];
+  poll?: { question: string; options: { id: string; label: string }[] };
 }
 
 export interface OutboxItem extends Draft {

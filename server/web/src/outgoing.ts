@@ -1,13 +1,14 @@
 // What one writes: the outbox of this account, drafts, edits, deletions, and that one is typing.
+import { type Mentionable, composeBody } from "./composed_body";
 import { connection, isOnline, listen, reconnectNow, selfId } from "./link";
 import { speak } from "./notices";
-import { Outbox, type OutboxItem } from "./outbox";
+import { type Draft, Outbox, type OutboxItem } from "./outbox";
 import { localOutboxStorage } from "./outbox_storage";
 import { drafts } from "./preferences";
 import type { RoomModel } from "./room";
 import { currentRoom, roomOf } from "./rooms";
 import { WireError, explain } from "./wire_error";
-import type { Message, RoomId, User } from "./wire/generated";
+import { type Format, type Message, type MessageSend, type RoomId, type User, permission } from "./wire/generated";
 
 const typingEveryMs = 1500;
 const sendWindow = 16;
@@ -51,11 +52,13 @@ export function unsentCount(): number {
 }
 
 async function transmit(item: OutboxItem): Promise<void> {
-  const { roomId, text, replyRowKey, nonce } = item;
+  const { roomId, replyRowKey, nonce, poll, files = [] } = item;
   const timeline = roomOf(roomId)?.timeline;
   const read = timeline?.beginRead();
   try {
-    const { message } = await connection.request("message.send", { roomId, message: text, format: "Text", replyRowKey, nonce });
+    const content: Partial<MessageSend> = poll ? { type: "Poll", poll } : (item.body ?? { message: item.text, format: "Text" });
+    if (files.length > 0) content.files = files.map(({ fileId, hasThumbnail }) => ({ fileId, hasThumbnail }));
+    const { message } = await connection.request("message.send", { roomId, replyRowKey, nonce, ...content });
     if (timeline && read) timeline.takeReply(read, message);
   } catch (error) {
     if (timeline && read) timeline.endRead(read);
@@ -66,11 +69,26 @@ async function transmit(item: OutboxItem): Promise<void> {
 /** Messages sent from this page: their row on the screen keeps its identity once they are stored. */
 export const sentNonces = new Set<string>();
 
+/** What is in the composer. */
 export function send(room: RoomModel, text: string): void {
-  const item = outbox!.add({ roomId: room.roomId, text, replyRowKey: room.replyingTo.peek() });
-  sentNonces.add(item.nonce);
+  const files = room.attachments.peek().flatMap(({ fileId, hasThumbnail, file }) => (fileId ? [{ fileId, hasThumbnail, filename: file.name }] : []));
+  const body = composeBody(text, mentionables(room, text), room.emoji.peek());
+  post(room, { text, body: body.format === "Html" ? body : undefined, files: files.length > 0 ? files : undefined, replyRowKey: room.replyingTo.peek() });
   room.replyingTo.value = undefined;
+  room.attachments.value = [];
+  room.draftMentions.clear();
   setDraft(room, "");
+}
+
+export function post(room: RoomModel, draft: Omit<Draft, "roomId">): void {
+  sentNonces.add(outbox!.add({ roomId: room.roomId, ...draft }).nonce);
+}
+
+/** Whom a text can mention: those who were chosen for it, and everybody by the one word where that is allowed. */
+export function mentionables(room: RoomModel, text: string): Mentionable[] {
+  const chosen = [...room.draftMentions.values()];
+  const broadcasts = room.may(permission.MentionEveryone) ? ["everyone", "here"].filter((word) => text.includes(`@${word}`)) : [];
+  return [...chosen, ...broadcasts.map((label): Mentionable => ({ id: `@${label}`, kind: "broadcast", label }))];
 }
 
 export function retry(item: OutboxItem): void {
@@ -102,15 +120,14 @@ export function setDraft(room: RoomModel, text: string): void {
   drafts.set(selfId(), room.roomId, text);
 }
 
-export async function edit(room: RoomModel, message: Message, body: { text: string; format: "Text" | "Markdown" }): Promise<void> {
+export async function edit(room: RoomModel, message: Message, body: { message: string; format: Format }): Promise<void> {
   const { timeline } = room;
   const read = timeline.beginRead();
   try {
     const reply = await connection.request("message.edit", {
       roomId: room.roomId,
       rowKey: message.rowKey,
-      message: body.text,
-      format: body.format,
+      ...body,
       rev: message.bodyRev ?? message.rev,
     });
     timeline.takeReply(read, reply.message);

@@ -53,7 +53,7 @@ const marking = new Set<RoomModel>();
 /** The newest message is on the screen. */
 export function markRead(room: RoomModel): void {
   const newest = room.messages.peek().at(-1);
-  if (!newest || room.unreadCount.peek() === 0 || marking.has(room)) return;
+  if (!newest || room.isKeptUnread || room.unreadCount.peek() === 0 || marking.has(room)) return;
   marking.add(room);
   setTimeout(async () => {
     const last = room.messages.peek().at(-1) ?? newest;

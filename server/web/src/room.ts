@@ -1,13 +1,39 @@
 // One room as the page shows it: signals over its timeline, its unsent messages, its people.
 import { batch, computed, signal } from "@preact/signals";
+import type { Attachment } from "./attachments";
+import type { Mentionable } from "./composed_body";
+import type { Excerpt } from "./excerpt";
 import type { OutboxItem } from "./outbox";
-import { Timeline, type TimelineCallbacks, cleared } from "./timeline";
+import { clock } from "./clock";
+import { duration } from "./format_time";
+import { cleared } from "./message_change";
+import { Timeline, type TimelineCallbacks } from "./timeline";
 import { Unread } from "./unread";
-import { type DurableEvent, type Member, type Message, type Room, type RoomId, type RoomView, type UserId, permission } from "./wire/generated";
+import {
+  type CustomEmoji,
+  type DurableEvent,
+  type Member,
+  type Message,
+  type Role,
+  type RoleId,
+  type Room,
+  type RoomId,
+  type RoomView,
+  type UserId,
+  permission,
+} from "./wire/generated";
 
 export interface Typist {
   userId: UserId;
   name: string;
+}
+
+/** Messages around one that is further up than the page has read. */
+export interface Visit {
+  target: string;
+  excerpt: Excerpt;
+  olderCursor?: string;
+  newerCursor?: string;
 }
 
 export type HistoryState = "idle" | "loading" | "failed";
@@ -33,11 +59,23 @@ export class RoomModel {
   readonly lastActivityAt = signal("");
   readonly typists = signal<Typist[]>([]);
   readonly members = signal<Member[] | undefined>(undefined);
+  /** Highest first. */
+  readonly roles = signal<Role[] | undefined>(undefined);
+  readonly emoji = signal<CustomEmoji[] | undefined>(undefined);
+  /** The surroundings of an older message, shown in place of the newest ones. */
+  readonly visited = signal<Visit | undefined>(undefined);
+  /** A message to be brought on the screen. */
+  readonly wanted = signal<string | undefined>(undefined);
+  /** Lists beside the timeline that follow the room's events. */
+  readonly excerpts = new Set<Excerpt>();
   /** False while the server refuses to show the room's messages. */
   readonly isReadable = signal(true);
 
   /** What the person does in this room: kept while another room is looked at. */
   readonly draft = signal("");
+  /** Whom the draft mentions, as chosen from the suggestions. */
+  readonly draftMentions = new Map<string, Mentionable>();
+  readonly attachments = signal<Attachment[]>([]);
   readonly replyingTo = signal<string | undefined>(undefined);
   readonly editing = signal<string | undefined>(undefined);
   /** What had been read when the room was opened: where the line "New" is drawn. */
@@ -49,22 +87,29 @@ export class RoomModel {
   private readonly silenced = computed(() => {
     const { room, membership } = this.view.value;
     if (!this.may(permission.SendMessages)) return "You may read here, but not write.";
-    if (membership.timeoutUntil && Date.parse(membership.timeoutUntil) > Date.now()) return "You are timed out in this room.";
+    const until = membership.timeoutUntil ? Date.parse(membership.timeoutUntil) : 0;
+    if (until > clock.value) return `You are timed out in this room for another ${duration(until - clock.peek())}.`;
     if (room.isReadOnly && !this.may(permission.ManageMessages)) return "This room is read-only.";
     return undefined;
   });
 
   readonly timeline: Timeline;
   readonly unread = new Unread();
+  /** Marked as unread by hand: looking at it does not mark it as read, until it is opened anew. */
+  isKeptUnread = false;
   /** Messages by others in the catch-up that is under way. */
   missedCount = 0;
   private typingTimers = new Map<UserId, ReturnType<typeof setTimeout>>();
   private isRefreshScheduled = false;
 
-  constructor(view: RoomView, callbacks: Omit<TimelineCallbacks, "changed">) {
+  constructor(
+    view: RoomView,
+    callbacks: Omit<TimelineCallbacks, "changed">,
+    private readonly selfId: UserId = "",
+  ) {
     this.roomId = view.room.roomId;
     this.view = signal(view);
-    this.timeline = new Timeline(this.roomId, { ...callbacks, changed: () => this.scheduleRefresh() });
+    this.timeline = new Timeline(this.roomId, { ...callbacks, changed: () => this.scheduleRefresh() }, selfId);
     this.timeline.position = { epoch: view.head?.epoch ?? "", seq: view.head?.seq ?? 0 };
     this.takeView(view);
   }
@@ -107,16 +152,17 @@ export class RoomModel {
   }
 
   /** Room, member and activity side of an event; the timeline has done the messages. */
-  applied(event: DurableEvent, selfId: UserId): void {
+  applied(event: DurableEvent, folded: boolean): void {
+    for (const excerpt of this.excerpts) excerpt.apply(event, folded);
     switch (event.event) {
       case "message.created": {
         const { message } = event.data;
         if (!countedTypes.has(message.type)) break;
         if (message.createdAt > this.lastActivityAt.peek()) this.lastActivityAt.value = message.createdAt;
         if (message.userId) this.stoppedTyping(message.userId);
-        if (message.userId === selfId) break;
+        if (message.userId === this.selfId) break;
         const mentions = message.mentions ?? [];
-        this.unread.arrived(message.seq ?? event.seq ?? 0, mentions.includes(selfId) || mentions.includes("@everyone"));
+        this.unread.arrived(message.seq ?? event.seq ?? 0, this.isMentioned(mentions));
         this.showUnread();
         break;
       }
@@ -136,7 +182,43 @@ export class RoomModel {
           ),
         );
         break;
+      case "role.created":
+        this.changeRoles((roles) => [...roles.filter((role) => role.roleId !== event.data.role.roleId), event.data.role]);
+        break;
+      case "role.updated":
+        this.changeRoles((roles) => roles.map((role) => (role.roleId === event.data.roleId ? { ...role, ...cleared<Role>(event.data.changes) } : role)));
+        break;
+      case "role.deleted":
+        this.changeRoles((roles) => roles.filter((role) => role.roleId !== event.data.roleId));
+        this.changeMembers((members) => members.map((member) => withRole(member, event.data.roleId, false)));
+        break;
+      case "role.assigned":
+      case "role.revoked": {
+        const { userId, roleId } = event.data;
+        this.changeMembers((members) => members.map((member) => (member.userId === userId ? withRole(member, roleId, event.event === "role.assigned") : member)));
+        break;
+      }
+      case "emoji.created":
+        // Its address stands in answers only: the list is read again.
+        this.emoji.value = undefined;
+        break;
+      case "emoji.updated":
+        this.emoji.value = this.emoji.peek()?.map((emoji) => (emoji.emojiId === event.data.emojiId ? { ...emoji, ...cleared(event.data.changes) } : emoji));
+        break;
+      case "emoji.deleted":
+        this.emoji.value = this.emoji.peek()?.filter((emoji) => emoji.emojiId !== event.data.emojiId);
+        break;
     }
+  }
+
+  isMentioned(mentions: string[]): boolean {
+    const own = this.members.peek()?.find((member) => member.userId === this.selfId)?.roleIds ?? [];
+    return mentions.some((id) => id === this.selfId || id === "@everyone" || id === "@here" || own.includes(id));
+  }
+
+  private changeRoles(change: (roles: Role[]) => Role[]): void {
+    const roles = this.roles.peek();
+    if (roles) this.roles.value = change(roles).toSorted((a, b) => (b.position ?? 0) - (a.position ?? 0));
   }
 
   private changeMembers(change: (members: Member[]) => Member[]): void {
@@ -174,4 +256,9 @@ export class RoomModel {
       this.hasOlder.value = this.timeline.hasOlder;
     });
   }
+}
+
+function withRole(member: Member, roleId: RoleId, isHeld: boolean): Member {
+  const others = (member.roleIds ?? []).filter((other) => other !== roleId);
+  return { ...member, roleIds: isHeld ? [...others, roleId] : others };
 }

@@ -5,7 +5,7 @@ import { leaving, listRooms, removed, takeViews } from "./room_feed";
 import type { RoomModel } from "./room";
 import { go } from "./route";
 import { WireError, explain } from "./wire_error";
-import type { Invite, InviteGetReply, RoomId } from "./wire/generated";
+import type { Invite, InviteGetReply, RoomId, RoomUpdate } from "./wire/generated";
 
 export async function createRoom(room: { name: string; topic?: string }, nonce: string): Promise<void> {
   const view = await connection.request("room.create", { ...room, nonce });
@@ -13,9 +13,9 @@ export async function createRoom(room: { name: string; topic?: string }, nonce: 
   go({ kind: "room", roomId: view.room.roomId });
 }
 
-export async function updateRoom(room: RoomModel, changes: { name?: string; topic?: string | null }): Promise<void> {
+export async function updateRoom(room: RoomModel, changes: Omit<RoomUpdate, "roomId">): Promise<void> {
   const reply = await connection.request("room.update", { roomId: room.roomId, ...changes });
-  room.takeChanges({ topic: undefined, ...reply.room });
+  room.takeChanges({ topic: undefined, slowmodeMs: undefined, isReadOnly: undefined, isInvitePaused: undefined, ...reply.room });
 }
 
 /** The owner's leaving deletes the room. */

@@ -1,7 +1,8 @@
 // The room list as the server has it, the subscription of each room, and where its events go.
 import { batch } from "@preact/signals";
 import { plainText } from "./body_text";
-import { readAgain, readMembers, readNewest, scheduleViewRead, showRoom } from "./history";
+import { duration } from "./format_time";
+import { readAgain, readEmoji, readNewest, scheduleViewRead, showRoom } from "./history";
 import { connection, isOnline, listen, selfId } from "./link";
 import { notify, speak } from "./notices";
 import { outbox, showPending } from "./outgoing";
@@ -11,11 +12,13 @@ import { arrived, scheduleMembershipRead, takeMembership } from "./read_marker";
 import { RoomModel } from "./room";
 import { currentRoom, isListed, roomOf, rooms, shownName } from "./rooms";
 import { go } from "./route";
+import { WireError } from "./wire_error";
 import type {
   CatchUp,
   DurableEvent,
   EventFrame,
   Message,
+  ModerationActed,
   RoomId,
   RoomView,
   Subscribed,
@@ -86,17 +89,34 @@ async function walkRooms(): Promise<void> {
     for (const view of page.items ?? []) seen.add(view.room.roomId);
     cursor = page.hasMore ? page.nextCursor : undefined;
   } while (cursor);
+  const hasDirects = await walkDirects(seen);
   for (const roomId of before) {
-    if (!seen.has(roomId)) dropRoom(roomId);
+    if (!seen.has(roomId) && (hasDirects || roomOf(roomId)?.view.peek().room.type === "Room")) dropRoom(roomId);
   }
   isListed.value = true;
+}
+
+/** False where the server has none. */
+async function walkDirects(seen: Set<RoomId>): Promise<boolean> {
+  let cursor: string | undefined;
+  try {
+    do {
+      const page = await connection.request("dm.list", { limit: roomsPage, cursor });
+      takeViews(page.items ?? []);
+      for (const view of page.items ?? []) seen.add(view.room.roomId);
+      cursor = page.hasMore ? page.nextCursor : undefined;
+    } while (cursor);
+    return true;
+  } catch (error) {
+    if (error instanceof WireError && error.code === "unsupported") return false;
+    throw error;
+  }
 }
 
 export function takeViews(views: RoomView[]): RoomModel[] {
   const fresh: RoomModel[] = [];
   batch(() => {
     for (const view of views) {
-      if (view.room.type !== "Room") continue;
       const known = roomOf(view.room.roomId);
       if (known) known.takeView(view);
       else fresh.push(addRoom(view));
@@ -111,13 +131,15 @@ function addRoom(view: RoomView): RoomModel {
     resubscribe: () => subscribeSoon(room),
     reload() {
       room.members.value = undefined;
+      room.roles.value = undefined;
+      room.emoji.value = undefined;
       scheduleViewRead(room);
       if (room.timeline.isHeld) void readNewest(room);
-      if (currentRoom.peek() === room) void readMembers(room);
+      if (currentRoom.peek() === room) void showRoom(room);
     },
     reread: (rowKeys) => void readAgain(room, rowKeys),
     applied: (event, folded) => applied(room, event, folded),
-  });
+  }, selfId());
   room.draft.value = drafts.get(selfId(), room.roomId);
   rooms.value = new Map(rooms.peek()).set(room.roomId, room);
   showPending(room.roomId);
@@ -212,6 +234,9 @@ function received(frame: EventFrame): void {
     case "room.removed":
       removed(frame.data.roomId, frame.data.reason);
       return;
+    case "moderation.action":
+      warned(frame.data);
+      return;
     case "user.behind":
       void listRooms();
       return;
@@ -229,7 +254,7 @@ function caughtUp(room: RoomModel, sub: number, page: CatchUp): void {
 }
 
 function applied(room: RoomModel, event: DurableEvent, folded: boolean): void {
-  room.applied(event, selfId());
+  room.applied(event, folded);
   switch (event.event) {
     case "message.created": {
       const { message } = event.data;
@@ -248,6 +273,13 @@ function applied(room: RoomModel, event: DurableEvent, folded: boolean): void {
       break;
     case "member.joined":
       people.learn(event.data.member.user);
+      if (room.view.peek().room.type === "DirectMessage") scheduleViewRead(room);
+      break;
+    case "member.left":
+      if (room.view.peek().room.type === "DirectMessage") scheduleViewRead(room);
+      break;
+    case "emoji.created":
+      if (currentRoom.peek() === room) void readEmoji(room);
       break;
     default:
       if (event.event.startsWith("role.")) scheduleViewRead(room);
@@ -264,6 +296,14 @@ function unsubscribed(room: RoomModel, sub: number, reason: UnsubscribeReason): 
   if (!room.timeline.unsubscribed(sub)) return;
   if (reason === "Revoked") room.isReadable.value = false;
   else removed(room.roomId, reason);
+}
+
+/** What a moderator, or the word filter, did to oneself; a removal is told by its room event. */
+function warned({ roomId, type, durationMs, reason }: ModerationActed): void {
+  const name = roomOf(roomId)?.name ?? "a room";
+  const why = reason ? ` Reason: ${reason}` : "";
+  if (type === "Warn") notify(`You were warned in ${name}.${why}`);
+  if (type === "TimeoutUser") notify(`You are timed out in ${name} for ${duration(durationMs ?? 0)}.${why}`);
 }
 
 /** Rooms that one leaves right now: their end is no news. */

@@ -16,6 +16,7 @@ export const currentRoom = computed(() => {
   return at.kind === "room" ? rooms.value.get(at.roomId) : undefined;
 });
 
+/** Rooms and conversations, the latest activity first. */
 export const roomList = computed(() =>
   [...rooms.value.values()].sort((a, b) => {
     const [left, right] = [a.lastActivityAt.value, b.lastActivityAt.value];

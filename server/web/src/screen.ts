@@ -1,6 +1,6 @@
 // What is open on the screen beside the room itself.
 import { signal } from "@preact/signals";
-import type { Message } from "./wire/generated";
+import type { File, Message, RowKey, UserId } from "./wire/generated";
 
 export type Dialog =
   | { kind: "newRoom" }
@@ -9,12 +9,26 @@ export type Dialog =
   | { kind: "settings" }
   | { kind: "leave" }
   | { kind: "logOut" }
-  | { kind: "delete"; message: Message };
+  | { kind: "delete"; message: Message }
+  | { kind: "deleteFile"; message: Message; file: File }
+  | { kind: "forward"; message: Message }
+  | { kind: "poll" }
+  | { kind: "notifications" }
+  | { kind: "member"; userId: UserId }
+  | { kind: "friends" }
+  | { kind: "profile" };
+
+/** What is open beside the room. */
+export type Panel = { kind: "members" } | { kind: "pins" } | { kind: "threads" } | { kind: "thread"; rowKey: RowKey } | { kind: "search" };
 
 export const dialog = signal<Dialog | undefined>(undefined);
 /** The room list slides over the room on narrow screens. */
 export const isDrawerOpen = signal(false);
-export const isMembersOpen = signal(false);
+export const panel = signal<Panel | undefined>(undefined);
+
+export function togglePanel(kind: "members" | "pins" | "threads" | "search"): void {
+  panel.value = panel.peek()?.kind === kind ? undefined : { kind };
+}
 
 const narrow = matchMedia("(max-width: 760px)");
 export const isNarrow = signal(narrow.matches);

@@ -1,5 +1,6 @@
 // One room's position and messages: what to do with each event, catch-up page and reply, whatever order they come in.
 // Pure: no network, no DOM, no clock. What has to be asked of the server is told to the callbacks.
+import { type MessageChange, changeOf, removedBy } from "./message_change";
 import type {
   Behind,
   CatchUp,
@@ -8,6 +9,7 @@ import type {
   MessageListReply,
   RowKey,
   Subscribed,
+  UserId,
 } from "./wire/generated";
 
 export interface Position {
@@ -81,10 +83,13 @@ export class Timeline {
   private caughtUpTo: number | undefined;
   private askedFrom = 0;
   private named = new Set<RowKey>();
+  /** Up to where the replies of a message were counted. */
+  private countedAsOf = new Map<RowKey, number>();
 
   constructor(
     readonly roomId: string,
     private readonly callbacks: TimelineCallbacks,
+    private readonly selfId: UserId = "",
   ) {}
 
   // --- what is shown -------------------------------------------------------------------------------------------
@@ -115,7 +120,10 @@ export class Timeline {
   trim(keep: number): void {
     if (!this.isLoaded || this.openReads.size > 0 || this.order.length <= keep) return;
     const dropped = this.order.splice(0, this.order.length - keep);
-    for (const key of dropped) this.held.delete(key);
+    for (const key of dropped) {
+      this.held.delete(key);
+      this.countedAsOf.delete(key);
+    }
     this.floor = this.order[0] ?? this.floor;
     this.callbacks.changed();
   }
@@ -273,6 +281,7 @@ export class Timeline {
     this.named = new Set();
     this.folds = [];
     this.held.clear();
+    this.countedAsOf.clear();
     this.order = [];
     this.marks.clear();
     this.floor = undefined;
@@ -315,7 +324,7 @@ export class Timeline {
       this.floor = this.floorOf(page, items);
       this.isLoaded = true;
       this.shownWhileReloading = [];
-      this.merge(items);
+      this.merge(items, page.asOf);
       // Events of the meantime can be older than the page reaches; they are read with the next one.
       const floor = this.floor;
       if (floor !== undefined) {
@@ -331,17 +340,17 @@ export class Timeline {
     if (read.generation === this.generation && this.isLoaded && this.floor === cursor) {
       const items = page.items ?? [];
       this.floor = this.floorOf(page, items);
-      this.merge(items);
+      this.merge(items, page.asOf);
     }
     this.endRead(read);
     this.callbacks.changed();
   }
 
   /** The reply of `message.get`: absent from both `items` and `rest` means deleted. */
-  takeGot(read: Read, asked: RowKey[], reply: { items?: Message[]; rest?: RowKey[] }): void {
+  takeGot(read: Read, asked: RowKey[], reply: { items?: Message[]; rest?: RowKey[]; asOf?: number }): void {
     if (read.generation === this.generation) {
       const items = reply.items ?? [];
-      this.merge(items.filter((item) => this.held.has(item.rowKey)));
+      this.merge(items.filter((item) => this.held.has(item.rowKey)), reply.asOf);
       const present = new Set(items.map((item) => item.rowKey));
       const rest = (reply.rest ?? []).filter((key) => this.held.has(key));
       for (const key of rest) present.add(key);
@@ -375,12 +384,13 @@ export class Timeline {
     return items.at(-1)?.rowKey ?? this.floor;
   }
 
-  private merge(items: Message[]): void {
+  private merge(items: Message[], asOf = 0): void {
     const again: RowKey[] = [];
     for (const item of items) {
       const mark = this.marks.get(item.rowKey);
       if (mark?.isDeleted || this.isFoldedAway(item)) continue;
       this.put(item);
+      if (asOf > 0) this.takeCounted(item, asOf);
       if (!mark) continue;
       if (this.held.get(item.rowKey)!.rev < mark.rev) {
         mark.isWanted = true;
@@ -402,44 +412,18 @@ export class Timeline {
     switch (event.event) {
       case "message.created":
         this.insert(event.data.message);
+        this.countReply(event.data.message, 1, event.seq);
         break;
       case "message.updated":
         if (folded) this.insert(event.data.changes as Message);
-        else this.change(event.data.rowKey, event.data.rev, () => cleared<Message>(event.data.changes));
+        else this.change(changeOf(event, this.selfId));
         break;
-      case "message.deleted":
-        this.removeForGood(event.data.rowKey);
-        break;
-      case "message.purged":
-        for (const key of event.data.rowKeys) this.removeForGood(key);
-        break;
-      case "reaction.added":
-      case "reaction.removed": {
-        const { rowKey, rev, emoji, count, userIds } = event.data;
-        this.change(rowKey, rev, (message) => {
-          const reactions = message.reactions ?? [];
-          const at = reactions.findIndex((reaction) => reaction.emoji === emoji);
-          const next = count ? [{ emoji, count, userIds: userIds ?? [] }] : [];
-          return { reactions: at < 0 ? [...reactions, ...next] : reactions.toSpliced(at, 1, ...next) };
-        });
-        break;
-      }
-      case "poll.voted": {
-        const { rowKey, rev, userId, optionId, options } = event.data;
-        this.change(rowKey, rev, (message) => {
-          if (!message.poll) return {};
-          const counts = new Map((options ?? []).map((option) => [option.id, option.count ?? 0]));
-          const { [userId]: _, ...votes } = message.poll.votes ?? {};
-          return {
-            poll: {
-              ...message.poll,
-              options: message.poll.options.map((option) => ({ ...option, count: counts.get(option.id) ?? option.count ?? 0 })),
-              votes: optionId ? { ...votes, [userId]: optionId } : votes,
-            },
-          };
-        });
-        break;
-      }
+      default:
+        for (const key of removedBy(event)) {
+          this.countReply(this.held.get(key), -1, event.seq);
+          this.removeForGood(key);
+        }
+        this.change(changeOf(event, this.selfId));
     }
     this.callbacks.applied(event, folded);
   }
@@ -460,19 +444,38 @@ export class Timeline {
     }
   }
 
-  /** A delta. */
-  private change(rowKey: RowKey, rev: number, changes: (message: Message) => Partial<Message>): void {
+  private change(change: MessageChange | undefined): void {
+    if (!change) return;
+    const { rowKey, rev } = change;
     const message = this.held.get(rowKey);
     if (!message) {
       this.mark(rowKey, rev, false);
     } else if (rev === message.rev + 1) {
-      this.held.set(rowKey, { ...message, ...changes(message), rev });
+      this.held.set(rowKey, { ...message, ...change.apply(message), rev });
       this.satisfy(rowKey, rev);
     } else if (rev > message.rev) {
       const isAsked = this.marks.get(rowKey)?.isWanted ?? false;
       this.mark(rowKey, rev, false, true);
       if (!isAsked) this.callbacks.reread([rowKey]);
     }
+  }
+
+  /** What only answers tell, of a message whose `rev` they do not raise. */
+  private takeCounted({ rowKey, replyCount, mine }: Message, asOf: number): void {
+    const message = this.held.get(rowKey);
+    if (!message || asOf < (this.countedAsOf.get(rowKey) ?? 0)) return;
+    this.countedAsOf.set(rowKey, asOf);
+    if (message.replyCount !== replyCount || (mine && !message.mine)) this.held.set(rowKey, { ...message, replyCount, mine: message.mine ?? mine });
+  }
+
+  /** Replies are counted in answers only; from there on the room's events count them. */
+  private countReply(reply: Message | undefined, by: 1 | -1, seq = 0): void {
+    const message = reply?.replyRowKey ? this.held.get(reply.replyRowKey) : undefined;
+    // A line of the server about a message is no reply to it.
+    if (reply?.type === "PinMessage" || reply?.type === "Call") return;
+    if (!message || seq <= (this.countedAsOf.get(message.rowKey) ?? 0)) return;
+    this.countedAsOf.set(message.rowKey, seq);
+    this.held.set(message.rowKey, { ...message, replyCount: Math.max(0, (message.replyCount ?? 0) + by) });
   }
 
   private removeForGood(rowKey: RowKey): void {
@@ -505,6 +508,7 @@ export class Timeline {
   }
 
   private remove(rowKey: RowKey): void {
+    this.countedAsOf.delete(rowKey);
     if (this.held.delete(rowKey)) this.order.splice(this.indexOf(rowKey), 1);
   }
 
@@ -519,9 +523,4 @@ export class Timeline {
     }
     return low;
   }
-}
-
-/** A delta's `null` means "no value now". */
-export function cleared<T extends object>(changes: { [K in keyof T]?: T[K] | null }): Partial<T> {
-  return Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, value ?? undefined])) as Partial<T>;
 }

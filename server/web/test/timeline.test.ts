@@ -627,3 +627,35 @@ class World {
     reply.answered!();
   }
 }
+
+describe("replies to a message", () => {
+  const countOf = (timeline: Timeline, rowKey: string) => timeline.get(rowKey)?.replyCount ?? 0;
+
+  it("are counted by the server, and from there on by what is seen live", () => {
+    const { room, sent, timeline } = opened(1);
+    const root = sent[0]!.rowKey;
+    const read = timeline.beginRead();
+    const counted = { ...room.get([root]), items: [{ ...sent[0]!, replyCount: 3 }] };
+    timeline.takeGot(read, [root], counted);
+    expect(countOf(timeline, root)).toBe(3);
+    room.create("fourth");
+    const reply = room.eventAt(room.head) as DurableEvent & { event: "message.created" };
+    reply.data.message.replyRowKey = root;
+    timeline.event(reply);
+    expect(countOf(timeline, root)).toBe(4);
+    room.delete(reply.data.message.rowKey);
+    timeline.event(room.eventAt(room.head));
+    expect(countOf(timeline, root)).toBe(3);
+  });
+
+  it("one that an answer has counted already is not counted again by its event", () => {
+    const { room, sent, timeline } = opened(1);
+    const root = sent[0]!.rowKey;
+    room.create("reply");
+    const reply = room.eventAt(room.head) as DurableEvent & { event: "message.created" };
+    reply.data.message.replyRowKey = root;
+    timeline.takeGot(timeline.beginRead(), [root], { items: [{ ...sent[0]!, replyCount: 1 }], asOf: room.head });
+    timeline.event(reply);
+    expect(countOf(timeline, root)).toBe(1);
+  });
+});

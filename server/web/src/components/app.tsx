@@ -12,7 +12,7 @@ import { Dialogs } from "./dialogs";
 import { Entry } from "./entry";
 import { InvitePage } from "./invite_page";
 import { Mark } from "./mark";
-import { MembersPanel } from "./members_panel";
+import { SidePanel } from "./panel";
 import { DrawerButton, RoomPane } from "./room_pane";
 import { Sidebar } from "./sidebar";
 
@@ -84,7 +84,7 @@ function Home({ user }: { user: User }): JSX.Element {
           <Nothing isLost={at.kind === "room" && isListed.value} />
         )}
       </main>
-      {room && <MembersPanel room={room} />}
+      {room && <SidePanel room={room} />}
       <Dialogs />
     </div>
   );

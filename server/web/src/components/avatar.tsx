@@ -21,15 +21,16 @@ export function initials(name: string): string {
   return first(words[0]) + (words.length > 1 ? first(words.at(-1)) : "") || "?";
 }
 
-export function Avatar({ id, name, shape = "person", size = "medium" }: {
+export function Avatar({ id, name, image, shape = "person", size = "medium" }: {
   id: string;
   name: string;
+  image?: string;
   shape?: "person" | "room";
   size?: "small" | "medium" | "large";
 }): JSX.Element {
   return (
     <span class={`avatar ${shape} ${size} hue-${hueOf(id)}`} aria-hidden="true">
-      {initials(name)}
+      {image ? <img src={image} alt="" loading="lazy" referrerpolicy="no-referrer" /> : initials(name)}
     </span>
   );
 }

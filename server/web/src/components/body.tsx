@@ -2,6 +2,9 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { parseBody } from "../body_text";
+import { people } from "../people";
+import type { RoomModel } from "../room";
+import { EmojiText } from "./custom_emoji";
 
 const plainTags = new Set([
   "b", "strong", "i", "em", "u", "s", "del", "ins", "sub", "sup", "small", "mark", "code", "pre", "kbd", "blockquote",
@@ -11,16 +14,16 @@ const dropped = new Set(["script", "style", "textarea", "option", "noscript", "t
 const safeLink = /^(https?:|mailto:|tel:|\/(?!\/))/i;
 const address = /\bhttps?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]}]/g;
 
-export function Body({ html }: { html: string }): JSX.Element {
-  const content = useMemo(() => childrenOf(parseBody(html), false), [html]);
+export function Body({ room, html }: { room: RoomModel; html: string }): JSX.Element {
+  const content = useMemo(() => childrenOf(parseBody(html), false, room), [html, room]);
   return <div class="body">{content}</div>;
 }
 
-function childrenOf(parent: Node, isInLink: boolean): ComponentChildren[] {
-  return [...parent.childNodes].map((node, index) => render(node, index, isInLink));
+function childrenOf(parent: Node, isInLink: boolean, room: RoomModel): ComponentChildren[] {
+  return [...parent.childNodes].map((node, index) => render(node, index, isInLink, room));
 }
 
-function render(node: Node, key: number, isInLink: boolean): ComponentChildren {
+function render(node: Node, key: number, isInLink: boolean, room: RoomModel): ComponentChildren {
   if (node.nodeType === Node.TEXT_NODE) return textOf(node, isInLink);
   if (!(node instanceof Element)) return null;
   const tag = node.localName;
@@ -29,20 +32,29 @@ function render(node: Node, key: number, isInLink: boolean): ComponentChildren {
   if (tag === "hr") return <hr key={key} />;
   if (/^h[1-6]$/.test(tag)) {
     // The page has its own headings; those of a message must not stand in their outline.
-    return <p key={key} class="heading">{childrenOf(node, isInLink)}</p>;
+    return <p key={key} class="heading">{childrenOf(node, isInLink, room)}</p>;
   }
   if (tag === "a") {
     const href = node.getAttribute("href") ?? "";
-    if (!safeLink.test(href)) return <span key={key}>{childrenOf(node, isInLink)}</span>;
-    return <a key={key} href={href} target="_blank" rel="noopener noreferrer nofollow">{childrenOf(node, true)}</a>;
+    if (!safeLink.test(href)) return <span key={key}>{childrenOf(node, isInLink, room)}</span>;
+    return <a key={key} href={href} target="_blank" rel="noopener noreferrer nofollow">{childrenOf(node, true, room)}</a>;
   }
   if (tag === "span" && node.getAttribute("data-type") === "mention") {
-    return <span key={key} class="mention">{node.textContent}</span>;
+    return <Mention key={key} room={room} id={node.getAttribute("data-id") ?? ""} text={node.textContent ?? ""} />;
   }
-  const children = childrenOf(node, isInLink);
+  const emojiId = tag === "span" ? node.getAttribute("data-custom-emoji-id") : null;
+  if (emojiId) return <EmojiText key={key} room={room} emoji={`custom:${emojiId}`} name={node.textContent ?? undefined} />;
+  const children = childrenOf(node, isInLink, room);
   if (!plainTags.has(tag)) return <span key={key}>{children}</span>;
   const Tag = tag as "p";
   return <Tag key={key}>{children}</Tag>;
+}
+
+/** By its present name where it is known, as it was written where not. */
+function Mention({ room, id, text }: { room: RoomModel; id: string; text: string }): JSX.Element {
+  const isUser = room.members.value?.some((member) => member.userId === id);
+  const name = isUser ? (room.nicknameOf(id) ?? people.get(id).value?.name) : room.roles.value?.find((role) => role.roleId === id)?.name;
+  return <span class={`mention ${room.isMentioned([id]) ? "me" : ""}`}>{name ? `@${name}` : text}</span>;
 }
 
 function textOf(node: Node, isInLink: boolean): ComponentChildren {

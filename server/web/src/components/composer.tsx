@@ -1,22 +1,20 @@
 // Where a message is written: Enter sends, Shift+Enter begins a line, Up in the empty field edits one's last message.
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
+import { attach } from "../attachments";
 import { plainText } from "../body_text";
 import { session } from "../link";
 import { send, setDraft, stoppedTyping, typing } from "../outgoing";
 import type { RoomModel } from "../room";
 import { shownName } from "../rooms";
-import { hasKeyboard } from "../screen";
+import { dialog, hasKeyboard } from "../screen";
+import { AttachButton, AttachmentTray } from "./attachment_tray";
+import { EmojiPicker } from "./emoji_picker";
 import { Icon, IconButton } from "./icon";
+import { MentionField } from "./mention_field";
 
 const messageMax = 10_000;
 const countdownFrom = 500;
-
-/** As high as its text, up to the limit of the style sheet. */
-export function grow(area: HTMLTextAreaElement): void {
-  area.style.height = "auto";
-  area.style.height = `${area.scrollHeight}px`;
-}
 
 /** The newest message of one's own that can still be edited. */
 function lastOwn(room: RoomModel): string | undefined {
@@ -32,20 +30,29 @@ export function Composer({ room, onSent }: { room: RoomModel; onSent: () => void
   const length = [...text].length;
   const replied = room.replyingTo.value ? room.timeline.get(room.replyingTo.value) : undefined;
 
-  useLayoutEffect(() => {
-    if (field.current) grow(field.current);
-  }, [text, room]);
   useEffect(() => {
     if (hasKeyboard) field.current?.focus();
   }, [room]);
 
-  const isSendable = text.trim() !== "" && length <= messageMax && !silence;
+  const attachments = room.attachments.value;
+  const isUploaded = attachments.every(({ state }) => state === "ready");
+  const isSendable = (text.trim() !== "" || attachments.length > 0) && isUploaded && length <= messageMax && !silence;
   const submit = () => {
     if (!isSendable) return;
     send(room, text.trim());
     stoppedTyping();
     field.current?.focus();
     onSent();
+  };
+
+  const insert = (piece: string) => {
+    const area = field.current;
+    const at = area?.selectionStart ?? text.length;
+    setDraft(room, text.slice(0, at) + piece + text.slice(area?.selectionEnd ?? at));
+    setTimeout(() => {
+      area?.focus();
+      area?.setSelectionRange(at + piece.length, at + piece.length);
+    });
   };
 
   if (silence) {
@@ -63,6 +70,11 @@ export function Composer({ room, onSent }: { room: RoomModel; onSent: () => void
         event.preventDefault();
         submit();
       }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void attach(room, [...(event.dataTransfer?.files ?? [])]);
+      }}
     >
       {room.replyingTo.value && (
         <div class="replying">
@@ -79,22 +91,30 @@ export function Composer({ room, onSent }: { room: RoomModel; onSent: () => void
           <IconButton icon="close" label="Do not reply" onClick={() => ((room.replyingTo.value = undefined), field.current?.focus())} />
         </div>
       )}
+      <AttachmentTray room={room} />
       <div class="composer-row">
-        <textarea
+        <AttachButton room={room} />
+        <MentionField
           id="composer"
-          ref={field}
-          rows={1}
+          room={room}
+          field={field}
           value={text}
           placeholder={`Message ${room.name}`}
           aria-label={`Message ${room.name}`}
           aria-describedby={length > messageMax - countdownFrom ? "composer-count" : undefined}
           enterkeyhint="send"
-          onInput={(event) => {
-            setDraft(room, event.currentTarget.value);
-            if (event.currentTarget.value.trim() !== "") typing(room);
+          onMention={(mention) => room.draftMentions.set(mention.id, mention)}
+          onInput={(value) => {
+            setDraft(room, value);
+            if (value.trim() !== "") typing(room);
+          }}
+          onPaste={(event: ClipboardEvent) => {
+            const files = [...(event.clipboardData?.files ?? [])];
+            if (files.length === 0) return;
+            event.preventDefault();
+            void attach(room, files);
           }}
           onKeyDown={(event) => {
-            if (event.isComposing) return;
             if (event.key === "Enter" && !event.shiftKey) {
               event.preventDefault();
               submit();
@@ -109,6 +129,8 @@ export function Composer({ room, onSent }: { room: RoomModel; onSent: () => void
             }
           }}
         />
+        <EmojiPicker room={room} label="Insert an emoji" onPick={(_, shown) => insert(shown)} />
+        <IconButton icon="poll" label="New poll" class="poll-button" onClick={() => (dialog.value = { kind: "poll" })} />
         <button type="submit" class="send" aria-label="Send" title="Send (Enter)" disabled={!isSendable}>
           <Icon name="send" />
         </button>

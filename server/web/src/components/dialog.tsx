@@ -1,5 +1,5 @@
 // Modal dialogs on the browser's own element: focus stays inside, Escape closes, focus goes back to where it was.
-import type { ComponentChildren, JSX } from "preact";
+import type { ComponentChildren, JSX, TargetedInputEvent } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { dialog } from "../screen";
 import { explain } from "../wire_error";
@@ -17,7 +17,7 @@ export function closeTo(focus: () => void): void {
   close();
 }
 
-export function Modal({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+export function Modal({ title, isWide, children }: { title: string; isWide?: boolean; children: ComponentChildren }): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -33,7 +33,7 @@ export function Modal({ title, children }: { title: string; children: ComponentC
   return (
     <dialog
       ref={ref}
-      class="modal"
+      class={`modal ${isWide ? "wide" : ""}`}
       aria-labelledby={titleId}
       onClose={close}
       onClick={(event) => {
@@ -102,25 +102,31 @@ export function Field(props: {
   label: string;
   value: string;
   onInput: (value: string) => void;
-  type?: "text" | "password";
+  type?: "text" | "password" | "date" | "number" | "color";
   hint?: string;
   maxLength?: number;
   minLength?: number;
   required?: boolean;
   autoComplete?: string;
   autoFocus?: boolean;
+  /** Has the focus when its panel opens. */
+  isFirst?: boolean;
+  rows?: number;
 }): JSX.Element {
   const id = useId();
-  const ref = useRef<HTMLInputElement>(null);
+  const ref = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
   useEffect(() => {
     if (props.autoFocus) ref.current?.focus();
   }, []);
+  const Input = (props.rows ? "textarea" : "input") as "input";
   return (
     <div class="field">
       <label for={id}>{props.label}</label>
-      <input
+      <Input
         id={id}
         ref={ref}
+        {...(props.rows && { rows: props.rows })}
+        data-first={props.isFirst}
         type={(props.type ?? "text") as "text"}
         value={props.value}
         maxLength={props.maxLength}
@@ -129,7 +135,7 @@ export function Field(props: {
         autoComplete={props.autoComplete ?? "off"}
         autofocus={props.autoFocus}
         aria-describedby={props.hint ? `${id}-hint` : undefined}
-        onInput={(event) => props.onInput(event.currentTarget.value)}
+        onInput={(event: TargetedInputEvent<HTMLInputElement>) => props.onInput(event.currentTarget.value)}
       />
       {props.hint && (
         <p class="field-hint" id={`${id}-hint`}>
@@ -137,5 +143,34 @@ export function Field(props: {
         </p>
       )}
     </div>
+  );
+}
+
+export interface Option {
+  value: string;
+  label: string;
+}
+
+export function Select(props: { label: string; value: string; options: Option[]; onChange: (value: string) => void }): JSX.Element {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      <select id={id} value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
+        {props.options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+export function Check(props: { label: string; isOn: boolean; onChange: (isOn: boolean) => void; isDisabled?: boolean }): JSX.Element {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={props.isOn} disabled={props.isDisabled} onChange={(event) => props.onChange(event.currentTarget.checked)} /> {props.label}
+    </label>
   );
 }

@@ -3,11 +3,12 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { editable } from "../body_text";
 import { edit } from "../outgoing";
+import { composeBody } from "../composed_body";
 import type { RoomModel } from "../room";
 import { dialog, focusComposer } from "../screen";
 import { explain } from "../wire_error";
 import type { Message } from "../wire/generated";
-import { grow } from "./composer";
+import { grow } from "./grow";
 
 export function Editor({ room, message }: { room: RoomModel; message: Message }): JSX.Element {
   // What was there when editing began: a change by somebody else meanwhile must not slip away under it.
@@ -39,7 +40,8 @@ export function Editor({ room, message }: { room: RoomModel; message: Message })
     setBusy(true);
     setError("");
     try {
-      await edit(room, before.message, { text, format: before.format });
+      const body = before.format === "Text" ? composeBody(text, before.mentions, room.emoji.peek()) : { message: text, format: before.format };
+      await edit(room, before.message, body);
       done();
     } catch (failure) {
       setError(explain(failure));

@@ -3,22 +3,22 @@ import { useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import type { RoomModel } from "../room";
 import { unreadTotal } from "../rooms";
-import { dialog, isDrawerOpen, isMembersOpen, isNarrow } from "../screen";
-import { permission } from "../wire/generated";
+import { isDrawerOpen, isNarrow } from "../screen";
 import { Avatar } from "./avatar";
 import { Composer } from "./composer";
 import { ConnectionBanner } from "./connection_banner";
 import { IconButton } from "./icon";
+import { RoomHeadActions } from "./room_head_actions";
 import { type TimelineHandle, TimelineView } from "./timeline_view";
 
 export function RoomPane({ room, selfId }: { room: RoomModel; selfId: string }): JSX.Element {
   const timeline = useRef<TimelineHandle | null>(null);
-  const { topic } = room.view.value.room;
+  const { topic, type, image } = room.view.value.room;
   return (
     <>
       <header class="room-head">
         <DrawerButton />
-        <Avatar id={room.roomId} name={room.name} shape="room" />
+        <Avatar id={room.roomId} name={room.name} image={image} shape={type === "DirectMessage" ? "person" : "room"} />
         <div class="room-title">
           <h1>
             <bdi>{room.name}</bdi>
@@ -29,18 +29,7 @@ export function RoomPane({ room, selfId }: { room: RoomModel; selfId: string }):
             </p>
           )}
         </div>
-        <div class="room-actions">
-          {room.may(permission.ManageInvites) && <IconButton icon="invite" label="Invite people" onClick={() => (dialog.value = { kind: "invite" })} />}
-          <IconButton
-            icon="people"
-            label="Members"
-            expanded={isMembersOpen.value}
-            controls="members"
-            onClick={() => (isMembersOpen.value = !isMembersOpen.value)}
-          />
-          {room.may(permission.ManageRoom) && <IconButton icon="settings" label="Room settings" onClick={() => (dialog.value = { kind: "settings" })} />}
-          <IconButton icon="door" label="Leave room" onClick={() => (dialog.value = { kind: "leave" })} />
-        </div>
+        <RoomHeadActions room={room} />
       </header>
       <ConnectionBanner />
       {room.isReadable.value ? (

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { briefTime } from "../format_time";
+import { friendRequests } from "../friends";
 import { theme } from "../preferences";
 import type { RoomModel } from "../room";
 import { currentRoom, isListed, roomList } from "../rooms";
@@ -12,6 +13,7 @@ import { Avatar } from "./avatar";
 import { ConnectionDot } from "./connection_banner";
 import { IconButton } from "./icon";
 import { Mark } from "./mark";
+import { StatusDot } from "./status_dot";
 
 export function Sidebar({ user }: { user: User }): JSX.Element {
   const ref = useRef<HTMLElement>(null);
@@ -21,10 +23,14 @@ export function Sidebar({ user }: { user: User }): JSX.Element {
     ref.current?.querySelector<HTMLElement>("[aria-current], .new-room")?.focus();
     return () => {
       const focused = document.activeElement;
-      if (focused === document.body || ref.current?.contains(focused)) document.querySelector<HTMLElement>(".drawer-button button")?.focus();
+      if (focused === document.body || ref.current?.contains(focused)) document.querySelector<HTMLElement>(".pane .drawer-button button")?.focus();
     };
   }, [isDrawerOpen.value, isNarrow.value]);
 
+  const isDirect = (room: RoomModel) => room.view.value.room.type === "DirectMessage";
+  const rooms = roomList.value.filter((room) => !isDirect(room));
+  const directs = roomList.value.filter(isDirect);
+  const asked = friendRequests.value.filter((request) => request.direction === "Incoming").length;
   return (
     <>
       {isNarrow.value && isDrawerOpen.value && <div class="backdrop" onClick={() => (isDrawerOpen.value = false)} />}
@@ -43,22 +49,31 @@ export function Sidebar({ user }: { user: User }): JSX.Element {
             <Mark size={28} /> Parlour
           </span>
           <span class="sidebar-actions">
+            <span class="drawer-button">
+              <IconButton icon="friends" label={asked > 0 ? `Friends, ${asked === 1 ? "1 request" : `${asked} requests`}` : "Friends"} onClick={() => (dialog.value = { kind: "friends" })} />
+              {asked > 0 && <span class="dot" aria-hidden="true" />}
+            </span>
             <IconButton icon="link" label="Join with an invite" onClick={() => (dialog.value = { kind: "joinRoom" })} />
             <IconButton icon="plus" label="New room" class="new-room" onClick={() => (dialog.value = { kind: "newRoom" })} />
           </span>
         </header>
         <nav class="rooms" aria-label="Rooms">
-          <ul>
-            {roomList.value.map((room) => (
-              <li key={room.roomId}>
-                <RoomLink room={room} />
-              </li>
-            ))}
-          </ul>
+          <ul>{linksOf(rooms)}</ul>
+          {directs.length > 0 && (
+            <>
+              <h2 class="rooms-title">Direct messages</h2>
+              <ul>{linksOf(directs)}</ul>
+            </>
+          )}
           {isListed.value && roomList.value.length === 0 && <p class="rooms-empty">No rooms yet. Make one, or join with an invite.</p>}
         </nav>
         <footer class="account">
-          <Avatar id={user.userId} name={user.name ?? ""} />
+          <button type="button" class="own-profile" aria-label="Your profile" onClick={() => (dialog.value = { kind: "profile" })}>
+            <span class="with-dot">
+              <Avatar id={user.userId} name={user.name ?? ""} image={user.image} />
+              <StatusDot userId={user.userId} />
+            </span>
+          </button>
           <div class="account-name">
             <bdi>{user.name}</bdi>
             <ConnectionDot />
@@ -69,6 +84,14 @@ export function Sidebar({ user }: { user: User }): JSX.Element {
       </aside>
     </>
   );
+}
+
+function linksOf(rooms: RoomModel[]): JSX.Element[] {
+  return rooms.map((room) => (
+    <li key={room.roomId}>
+      <RoomLink room={room} />
+    </li>
+  ));
 }
 
 function RoomLink({ room }: { room: RoomModel }): JSX.Element {
@@ -87,18 +110,23 @@ function RoomLink({ room }: { room: RoomModel }): JSX.Element {
         isDrawerOpen.value = false;
       }}
     >
-      <Avatar id={room.roomId} name={room.name} shape="room" />
+      <Avatar id={room.roomId} name={room.name} image={room.view.value.room.image} shape={room.view.value.room.type === "DirectMessage" ? "person" : "room"} />
       <bdi class="room-link-name">{room.name}</bdi>
       <time dateTime={room.lastActivityAt.value}>{briefTime(room.lastActivityAt.value)}</time>
       <span class="room-link-note">{typingOrTopic(room)}</span>
       {unread > 0 && (
         <span class={`badge ${room.mentionCount.value > 0 ? "mention" : ""}`}>
+          {room.mentionCount.value > 0 && <span aria-hidden="true">@</span>}
           {unread >= 100 ? "99+" : unread}
-          <span class="hidden"> unread</span>
+          <span class="hidden"> unread{mentioned(room.mentionCount.value)}</span>
         </span>
       )}
     </a>
   );
+}
+
+function mentioned(count: number): string {
+  return count === 0 ? "" : count === 1 ? ", 1 mention" : `, ${count} mentions`;
 }
 
 function typingOrTopic(room: RoomModel): string {

@@ -3,15 +3,19 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { dayName, isSameDay } from "../format_time";
-import { readBackTo, readOlder } from "../history";
+import { readOlder } from "../history";
 import { notify } from "../notices";
 import { sentNonces } from "../outgoing";
 import { markRead } from "../read_marker";
-import type { RoomModel } from "../room";
+import { attempt } from "../message_actions";
+import type { OutboxItem } from "../outbox";
+import type { RoomModel, Visit } from "../room";
 import { dialog, focusComposer } from "../screen";
 import type { Message } from "../wire/generated";
+import { bring, goOn, leaveVisit } from "../visit";
 import { Icon } from "./icon";
-import { MessageRow, type Row, type RowActions, mayDelete, mayEdit, startReply } from "./message_row";
+import { MessageRow, type Row, type RowActions } from "./message_row";
+import { mayDelete, mayEdit, startReply } from "./message_tools";
 
 const groupedWithinMs = 5 * 60_000;
 const atEndPx = 60;
@@ -24,7 +28,7 @@ export interface TimelineHandle {
 /** An unchanged message keeps its row, which then is not drawn again. */
 const rowOf = new WeakMap<Message, Row>();
 
-export function rowsOf(messages: Message[], room: RoomModel, selfId: string): Row[] {
+export function rowsOf(messages: Message[], pending: OutboxItem[], selfId: string): Row[] {
   const rows: Row[] = [];
   const arrived = new Set<string>();
   let last: Message | undefined;
@@ -41,7 +45,7 @@ export function rowsOf(messages: Message[], room: RoomModel, selfId: string): Ro
     rows.push(row);
     last = message;
   }
-  for (const item of room.pending.value) {
+  for (const item of pending) {
     if (arrived.has(item.nonce)) continue;
     const previous = rows.at(-1);
     rows.push({
@@ -73,9 +77,10 @@ export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId
   const anchors = useRef<{ element: Element; top: number }[]>([]);
   const lastSeen = useRef<string | undefined>(undefined);
 
-  const messages = room.messages.value;
+  const visit = room.visited.value;
+  const messages = visit ? visit.excerpt.messages.value : room.messages.value;
   const pending = room.pending.value;
-  const rows = useMemo(() => rowsOf(messages, room, selfId), [messages, pending, room, selfId]);
+  const rows = useMemo(() => rowsOf(messages, visit ? [] : pending, selfId), [messages, pending, visit, selfId]);
   const firstNew = useMemo(() => firstUnread(room, messages, selfId), [messages, room.openedAt.value]);
 
   const remember = () => {
@@ -110,13 +115,14 @@ export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId
     const view = scroller.current;
     if (!view) return;
     const fromEnd = view.scrollHeight - view.scrollTop - view.clientHeight;
-    isAtEnd.value = fromEnd < atEndPx;
+    isAtEnd.value = !room.visited.peek() && fromEnd < atEndPx;
     if (isAtEnd.peek()) newBelow.value = 0;
     remember();
     looked();
-    if (view.scrollTop < readAheadPx && room.hasOlder.peek() && room.history.peek() === "idle") void readOlder(room);
+    if (!room.visited.peek() && view.scrollTop < readAheadPx && room.hasOlder.peek() && room.history.peek() === "idle") void readOlder(room);
   };
   const toEnd = () => {
+    leaveVisit(room);
     isAtEnd.value = true;
     newBelow.value = 0;
     settle();
@@ -125,7 +131,7 @@ export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId
   handle.current = { toEnd };
 
   useLayoutEffect(() => {
-    isAtEnd.value = true;
+    isAtEnd.value = !room.visited.peek();
     lastSeen.current = undefined;
     settle();
   }, [room]);
@@ -133,10 +139,10 @@ export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId
   useLayoutEffect(() => {
     const newest = messages.at(-1);
     const before = lastSeen.current;
-    if (newest && before !== undefined && newest.rowKey < before && !isAtEnd.peek()) {
+    if (!visit && newest && before !== undefined && newest.rowKey < before && !isAtEnd.peek()) {
       newBelow.value += messages.filter((message) => message.rowKey < before && message.userId !== selfId).length;
     }
-    lastSeen.current = newest?.rowKey;
+    lastSeen.current = visit ? undefined : newest?.rowKey;
     settle();
     looked();
   }, [rows, room.hasOlder.value, room.history.value]);
@@ -144,7 +150,7 @@ export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId
   // A page that does not fill the screen cannot be scrolled for more.
   useEffect(() => {
     const view = scroller.current;
-    if (view && view.scrollTop < readAheadPx && room.hasOlder.value && room.history.value === "idle") void readOlder(room);
+    if (view && !visit && view.scrollTop < readAheadPx && room.hasOlder.value && room.history.value === "idle") void readOlder(room);
   }, [rows, room.hasOlder.value, room.history.value]);
 
   useEffect(() => {
@@ -164,8 +170,7 @@ export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId
   }, [room]);
 
   const jumpTo = async (rowKey: string) => {
-    const isThere = await readBackTo(room, rowKey);
-    room.refresh();
+    const isThere = await bring(room, rowKey);
     // The rows of what was read are on the screen after the next frame.
     requestAnimationFrame(() => {
       const element = scroller.current?.querySelector<HTMLElement>(`[data-key="${rowKey}"]`);
@@ -178,7 +183,13 @@ export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId
       element.classList.add("flash");
     });
   };
-  const actions: RowActions = useMemo(() => ({ jumpTo: (rowKey) => void jumpTo(rowKey) }), [room]);
+  const wanted = room.wanted.value;
+  useEffect(() => {
+    if (!wanted) return;
+    room.wanted.value = undefined;
+    void jumpTo(wanted);
+  }, [wanted]);
+  const actions: RowActions = useMemo(() => ({ place: "timeline", jumpTo: (rowKey) => void jumpTo(rowKey) }), [room]);
 
   return (
     <div class="timeline">
@@ -194,10 +205,11 @@ export function TimelineView({ room, selfId, handle }: { room: RoomModel; selfId
         onKeyDown={(event) => keyPressed(event, room, selfId)}
       >
         <div ref={content} class="rows">
-          <Top room={room} />
+          {visit ? <More visit={visit} room={room} way="older" /> : <Top room={room} />}
           {rows.map((row, index) => (
             <RowWithMarks key={row.key} row={row} before={rows[index - 1]} room={room} actions={actions} isFirstNew={row.kind === "message" && row.message.rowKey === firstNew} />
           ))}
+          {visit && <More visit={visit} room={room} way="newer" />}
         </div>
       </div>
       {!isAtEnd.value && (
@@ -228,6 +240,20 @@ function RowWithMarks(props: { row: Row; before: Row | undefined; room: RoomMode
       )}
       <MessageRow room={props.room} row={row} actions={props.actions} />
     </>
+  );
+}
+
+/** On from the surroundings of an older message. */
+function More({ room, visit, way }: { room: RoomModel; visit: Visit; way: "older" | "newer" }): JSX.Element {
+  const hasMore = (way === "older" ? visit.olderCursor : visit.newerCursor) !== undefined;
+  return (
+    <div class={`history-top ${way}`}>
+      {hasMore && (
+        <button type="button" class="button quiet small" onClick={() => void attempt(goOn(room, visit, way))}>
+          {way === "older" ? "Earlier messages" : "Later messages"}
+        </button>
+      )}
+    </div>
   );
 }
 
