@@ -353,3 +353,74 @@ create table purge (
     up_to bigint not null,
     created_at bigint not null
 );
+
+-- A file: an upload until something holds it. What nothing holds goes at `expires_at`, first its bytes, then the row.
+create table file (
+    file_id uuid not null primary key,
+    -- File, Image (of a user or a room), Emoji.
+    kind text not null,
+    room_id uuid,
+    user_id uuid not null,
+    filename text not null,
+    mimetype text not null,
+    -- Bytes, as declared; nothing else is accepted.
+    size bigint not null,
+    has_thumbnail boolean not null,
+    -- The message that holds it.
+    tick bigint,
+    created_at bigint not null,
+    -- None as long as something holds it; 0 is now.
+    expires_at bigint
+);
+create index file_of_message on file (room_id, tick);
+create index file_expiry on file (expires_at) where expires_at is not null;
+create index room_deleted on room (room_id) where deleted_at is not null;
+
+create table emoji (
+    emoji_id uuid not null primary key,
+    room_id uuid not null,
+    user_id uuid not null,
+    name text not null,
+    mimetype text not null,
+    created_at bigint not null
+);
+create unique index emoji_name on emoji (room_id, name);
+
+-- An inbound webhook and the sender that it shows.
+create table webhook (
+    webhook_id uuid not null primary key,
+    room_id uuid not null,
+    creator_id uuid not null,
+    name text not null,
+    is_active boolean not null,
+    app_user_id uuid not null,
+    app_name text not null,
+    app_image text not null,
+    -- SHA-256 of the token.
+    token_hash bytea not null,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+create index webhook_room on webhook (room_id, created_at);
+create unique index webhook_app_user on webhook (app_user_id);
+
+-- What can be searched, written behind the messages: up to where is in `search_head`.
+create table search_entry (
+    -- sqlite: entry_id integer primary key,
+    room_id uuid not null,
+    tick bigint not null,
+    user_id uuid
+    -- postgres: , document tsvector not null
+);
+create unique index search_entry_message on search_entry (room_id, tick);
+create index search_entry_author on search_entry (user_id, tick) where user_id is not null;
+-- postgres: create index search_entry_document on search_entry using gin (document);
+-- sqlite: create virtual table search_text using fts5(room, body, content = '', contentless_delete = 1);
+
+create table search_head (
+    room_id uuid not null primary key,
+    -- Changes up to here are taken in.
+    seq bigint not null,
+    -- Messages up to here are taken in.
+    tick bigint not null
+);

@@ -11,6 +11,7 @@ use crate::{
     accounts::{Accounts, KeyError, caller::Caller},
     bus::{Bus, in_process::InProcessBus},
     config::Config,
+    files::{Files, OpenFilesError},
     http::{self, HttpMetrics, Readiness, serve::ServeLimits},
     hub::{Access, Hub, HubLimits},
     rates::Rates,
@@ -40,6 +41,7 @@ pub(crate) struct AppState {
     pub(crate) rooms: Arc<RoomStates>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) rates: Arc<Rates>,
+    pub(crate) files: Files,
     /// What the hello reply tells.
     pub(crate) limits: Limits,
     /// The pace of pings, in ms.
@@ -73,6 +75,9 @@ pub(crate) enum StartError {
     /// The database, after it was opened.
     #[error(transparent)]
     Db(#[from] DbError),
+    /// The files.
+    #[error(transparent)]
+    Files(#[from] OpenFilesError),
     /// The address.
     #[error("failed to listen on {0}: {1}; --listen names another address")]
     Listen(SocketAddr, io::Error),
@@ -130,6 +135,8 @@ impl App {
         let forget = Box::new(move |user_id| known.forget_user(user_id));
         let accounts = Arc::new(Accounts::new(&config, db.clone(), Arc::clone(&bus), Arc::clone(&rates), forget)?);
         accounts.start(&background, &stop).await?;
+        let files = Files::open(&db, &config.data_dir).await?;
+        files.start(&db, &config.limits, &background, stop.clone());
         let listener = http::serve::bind(config.listen).map_err(|error| StartError::Listen(config.listen, error))?;
         let http_metrics = HttpMetrics::default();
         let state = Arc::new(AppState {
@@ -147,6 +154,7 @@ impl App {
             rooms,
             accounts,
             rates,
+            files,
         });
         Ok(Self { state, listener, draining, hub_stop, stop, background })
     }

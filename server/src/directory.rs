@@ -6,6 +6,7 @@ pub(crate) mod blocks;
 pub(crate) mod categories;
 pub(crate) mod direct_messages;
 pub(crate) mod friends;
+pub(crate) mod files;
 pub(crate) mod filters;
 pub(crate) mod invites;
 pub(crate) mod marks;

@@ -3,7 +3,7 @@
 use parlour_protocol::{Command, ErrorCode, ProtocolError, codec::Codec};
 use serde::Serialize;
 
-use crate::{accounts, accounts::caller::Caller, app::AppState, filter, messages, moderation, people, rooms};
+use crate::{accounts, accounts::caller::Caller, app::AppState, files, filter, messages, moderation, people, rooms};
 
 /// Runs a command; the encoded `data` of its reply.
 ///
@@ -102,6 +102,12 @@ pub(crate) async fn dispatch(
         Command::DmAdd(data) => reply.of(people::direct_messages::add(state, caller, data).await),
         Command::DmRemove(data) => reply.of(people::direct_messages::remove(state, caller, data).await),
 
+        Command::FileCreateUploads(data) => reply.of(files::uploads::create(state, caller, data).await),
+        Command::FileUrls(data) => reply.of(files::urls::urls(state, caller, data).await),
+        Command::FileDiscard(data) => reply.of(files::discard::discard(state, caller, data).await),
+        Command::FileDelete(data) => reply.of(files::delete::delete(state, caller, data).await),
+        Command::FileCreateImageUpload(data) => reply.of(files::images::create(state, caller, data).await),
+
         Command::SessionHello(_)
         | Command::SessionPing(_)
         | Command::SessionRefresh(_)
@@ -110,11 +116,6 @@ pub(crate) async fn dispatch(
 
         Command::MessageSearch(_)
         | Command::MessageSent(_)
-        | Command::FileCreateUploads(_)
-        | Command::FileUrls(_)
-        | Command::FileDiscard(_)
-        | Command::FileDelete(_)
-        | Command::FileCreateImageUpload(_)
         | Command::EmojiCreateUpload(_)
         | Command::EmojiCreate(_)
         | Command::EmojiUpdate(_)

@@ -4,6 +4,7 @@ mod address;
 mod auth;
 mod error;
 mod extract;
+mod files;
 mod guard;
 mod headers;
 mod health;
@@ -43,9 +44,11 @@ pub(crate) fn router(state: &Arc<AppState>) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::metrics))
+        .layer(middleware::from_fn(guard::deadline))
+        // Bytes of files may take longer.
+        .route("/v1/files/{signed}", get(files::get).put(files::put))
         .fallback(page::page)
         .method_not_allowed_fallback(error::method_not_allowed)
-        .layer(middleware::from_fn(guard::deadline))
         .layer(middleware::from_fn(unread::read_rest))
         .layer(middleware::from_fn_with_state(Arc::clone(state), metrics::count))
         .layer(middleware::from_fn(headers::security))

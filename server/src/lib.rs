@@ -2,6 +2,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod app;
+pub(crate) mod blobs;
 pub mod bus;
 pub mod cli;
 pub(crate) mod clock;
@@ -10,6 +11,7 @@ pub(crate) mod cursor;
 pub(crate) mod directory;
 pub(crate) mod dispatch;
 pub(crate) mod error;
+pub(crate) mod files;
 pub(crate) mod filter;
 mod http;
 pub(crate) mod hub;

@@ -356,6 +356,9 @@ pub enum AppendError {
     /// The message has no such part, or has as many as it can have.
     #[error("{0}")]
     Unfit(&'static str),
+    /// A file of the message is held by another one.
+    #[error("the file is attached already")]
+    FileAttached,
     /// The body changed after the `rev` that was edited.
     #[error("the message was changed meanwhile")]
     Conflict,

@@ -17,7 +17,7 @@ use parlour_protocol::{
     UserId,
     event::MembershipUpdated,
     object::{File, LinkPreview, Message, MessageAppUser, Poll, PollOption},
-    operation::{Format, PollInput},
+    operation::{AttachedFile, Format, PollInput},
 };
 
 use super::{
@@ -30,6 +30,7 @@ use crate::{
     bus::BusEvent,
     clock,
     error::append_error,
+    files::attach,
     filter::{Shown, automod::Rejected},
     rooms::state::Access,
     store::{Append, AppendError, Mention, NewMessage, Origin, PendingAppend, RoomChange},
@@ -42,8 +43,10 @@ pub(crate) struct Draft {
     pub(crate) origin: Origin,
     pub(crate) author: Author,
     pub(crate) content: Content,
-    /// Files that are the author's to attach.
+    /// Files of the message that is forwarded: copied for the target.
     pub(crate) files: Vec<File>,
+    /// Uploads of the author.
+    pub(crate) uploads: Vec<AttachedFile>,
     pub(crate) link_preview: Option<LinkPreview>,
     pub(crate) reply_row_key: Option<RowKey>,
     /// The stored form of the note that follows a copy: both pass the word filter together.
@@ -83,6 +86,7 @@ impl Draft {
             author,
             content,
             files: Vec::new(),
+            uploads: Vec::new(),
             link_preview: None,
             reply_row_key: None,
             note: None,
@@ -167,7 +171,7 @@ impl Placed {
 
 /// What is decided on cached room state: membership, gate and body.
 async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMessage), Refusal> {
-    let Draft { room_id, origin, author, content, files, link_preview, reply_row_key, note, nonce, .. } = draft;
+    let Draft { room_id, origin, author, content, mut files, uploads, link_preview, reply_row_key, note, nonce, .. } = draft;
     let (member, user_id, app_user) = match author {
         Author::Member(user_id) => (Some(state.rooms.access(room_id, user_id).await?), Some(user_id), None),
         Author::App(app_user) => (None, None, Some(app_user)),
@@ -186,7 +190,7 @@ async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMe
         Content::Copy(html) => (Body::copy(html, broadcasts), None),
         Content::Poll(poll) => (Body::default(), Some(new_poll(poll))),
     };
-    if poll.is_none() && files.is_empty() && body.is_blank() {
+    if poll.is_none() && files.is_empty() && uploads.is_empty() && body.is_blank() {
         return Err(ProtocolError::bad_field("/message", "nothing is left to show").into());
     }
     if let Some(access) = member.as_ref().filter(|_| origin.is_gated()) {
@@ -197,6 +201,12 @@ async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMe
         let bodies = std::iter::once(&body.html).chain(&note).map(|html| Shown::Html(html));
         let texts: Vec<_> = bodies.chain(asked).collect();
         gate::check_words(access, &texts)?;
+    }
+    if let Some(access) = &member {
+        if origin == Origin::Forward {
+            files = attach::copies(state, access, &files).await?;
+        }
+        files.extend(attach::uploads(state, access, &uploads).await?);
     }
     let message = NewMessage {
         message_type,

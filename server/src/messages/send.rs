@@ -1,7 +1,7 @@
 //! `message.send`.
 
 use parlour_protocol::{
-    ErrorCode, ProtocolError,
+    ProtocolError,
     operation::{MessageReply, MessageSend},
 };
 
@@ -35,11 +35,8 @@ pub(crate) async fn place(
             format: data.format.unwrap_or(parlour_protocol::operation::Format::Text),
         },
     };
-    if data.files.as_ref().is_some_and(|files| !files.is_empty()) {
-        state.rooms.access(data.room_id, caller.user_id).await?;
-        return Err(ProtocolError::new(ErrorCode::Unsupported, "files are not built yet"));
-    }
     let draft = Draft {
+        uploads: data.files.map(|files| files.into_vec()).unwrap_or_default(),
         reply_row_key: data.reply_row_key,
         nonce: data.nonce,
         cause: caller.connection_id,

@@ -3,6 +3,7 @@
 //! Changes go through a queue to `writer`, which commits them in groups (`group`); `read` is everything else.
 
 mod facts;
+pub(crate) mod files;
 mod group;
 mod message_change;
 mod participants;

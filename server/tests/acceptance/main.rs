@@ -12,6 +12,7 @@
 //! | `membership` | settings of a member, unread counts, categories, members |
 //! | `messages` | send, nonce, edit, delete, bodies |
 //! | `reading` | lists, cursors, around, get, threads |
+//! | `files` | uploads, their addresses, attaching, discarding, deleting |
 //! | `gate` | who may write when: read-only, slowmode |
 //! | `reactions`, `polls`, `pins` | what is done with a message that is there |
 //! | `threads`, `forwards` | replies, who follows, copies in other rooms |
@@ -30,6 +31,7 @@ mod blocks;
 mod connection;
 mod direct_messages;
 mod durability;
+mod files;
 mod forwards;
 mod friends;
 mod gate;

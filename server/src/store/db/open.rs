@@ -17,7 +17,7 @@ use sqlx::{
 
 use super::{Db, DbError, Sqlite3, WAIT};
 
-/// The text of each version. `-- sqlite:` at the end of a line carries what only SQLite is told there.
+/// The text of each version. `-- sqlite:` and `-- postgres:` carry what only that database is told, to the line's end.
 const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "initial", include_str!("../../../../migrations/0001_initial.sql"))];
 
 const LOCK: &str = "parlour.lock";
@@ -155,7 +155,7 @@ async fn migrate<C: Migrate>(connection: &mut C, is_sqlite: bool) -> Result<(), 
     let migrations = MIGRATIONS
         .iter()
         .map(|&(version, name, text)| {
-            let sql = if is_sqlite { text.replace("-- sqlite:", "") } else { text.to_owned() };
+            let sql = text.replace(if is_sqlite { "-- sqlite:" } else { "-- postgres:" }, "");
             let sql = AssertSqlSafe(sql).into_sql_str();
             Migration::new(version, name.into(), MigrationType::Simple, sql, false)
         })

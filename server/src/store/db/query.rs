@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use parlour_protocol::{
-    CategoryId, ConnectionId, InviteId, LogEntryId, Nonce, RoleId, RoomId, RowKey, SessionId, Timestamp, UserId,
+    AppUserId, CategoryId, ConnectionId, EmojiId, FileId, InviteId, LogEntryId, Nonce, RoleId, RoomId, RowKey, SessionId,
+    Timestamp, UserId, WebhookId,
 };
 use sqlx::{
     Arguments as _, Encode, FromRow, PgConnection, PgPool, Postgres, SqlSafeStr, SqlStr, Sqlite, SqliteConnection,
@@ -85,6 +86,10 @@ bind! {
     ConnectionId: |value| value.uuid(),
     CategoryId: |value| value.uuid(),
     LogEntryId: |value| value.uuid(),
+    FileId: |value| value.uuid(),
+    EmojiId: |value| value.uuid(),
+    WebhookId: |value| value.uuid(),
+    AppUserId: |value| value.uuid(),
     InviteId: |value| value.as_str().to_owned(),
     &Nonce: |value| value.as_str().to_owned(),
     Timestamp: |value| value.as_millis(),

@@ -7,12 +7,13 @@ use std::{
 };
 
 use parlour_protocol::{
-    DurableEvent, MessageType, Nonce, RoomId, RowKey, Timestamp, UserId, event::MessageCreated, object::Message,
+    DurableEvent, FileId, MessageType, Nonce, RoomId, RowKey, Timestamp, UserId, event::MessageCreated, object::Message,
 };
 use sqlx::AssertSqlSafe;
 
 use super::{
     facts::Known,
+    files::{self, Attached, FileFacts},
     message_change::{AUTHOR_FOLLOWS, Change, MENTIONS, MentionRow, OWN_FOLLOWS},
     read,
     row::{COLUMNS, MessageRow, Stored, list_to_json, shows_nonce, signed, to_json, unsigned},
@@ -85,6 +86,8 @@ type NonceKey = (RoomId, Option<UserId>, i64, Nonce);
 pub(super) struct Facts {
     pub(super) messages: HashMap<(RoomId, RowKey), Stored>,
     nonces: HashMap<NonceKey, Stored>,
+    /// Uploads that are to be attached.
+    pub(super) files: HashMap<FileId, FileFacts>,
     /// Sent in this very group.
     sent: HashMap<NonceKey, Arc<Message>>,
 }
@@ -126,14 +129,17 @@ impl Group<'_> {
     async fn load(&mut self, batch: &[Queued]) -> Result<(), DbError> {
         self.facts.messages.clear();
         self.facts.nonces.clear();
+        self.facts.files.clear();
         let authors = batch.iter().filter_map(|queued| author_of(&queued.append));
         self.known.load_members(&mut self.tx, authors).await?;
         let mut keys: HashSet<(RoomId, RowKey)> = HashSet::new();
         let mut nonces: Vec<NonceKey> = Vec::new();
+        let mut file_ids: Vec<FileId> = Vec::new();
         for Queued { append, .. } in batch {
             match &append.change {
                 RoomChange::Send(new) => {
                     keys.extend(new.reply_row_key.map(|row_key| (append.room_id, row_key)));
+                    file_ids.extend(new.files.iter().map(|file| file.file_id));
                     if self.nonces == Nonces::LookedUp {
                         nonces.extend(nonce_key(append.room_id, new));
                     }
@@ -151,6 +157,9 @@ impl Group<'_> {
             if let Some(row) = row {
                 self.facts.messages.insert((room_id, row_key), row.try_into()?);
             }
+        }
+        if !file_ids.is_empty() {
+            self.facts.files = files::load(&mut self.tx, &file_ids).await?;
         }
         for key in nonces {
             self.load_nonce(key).await?;
@@ -223,6 +232,7 @@ impl Group<'_> {
         if let Some(author) = author {
             let clock = self.known.members.get_mut(&author).ok_or(AppendError::NoAccess)?;
             check_slowmode(new.slowmode_ms, *clock, at)?;
+            files::check(&self.facts.files, author, &new.files, at)?;
             if let Some(target) = new.reply_row_key {
                 let root = check_live(self.facts.messages.get(&(room_id, target)))?;
                 self.writes.follow(author, root, at);
@@ -237,6 +247,9 @@ impl Group<'_> {
         }
         let message = Arc::new(new_message(room_id, new, tick, unsigned(room.seq)));
         self.writes.mentions.extend(MentionRow::all(&message, &new.mentions));
+        if !new.files.is_empty() {
+            self.writes.attached.extend(files::take(&mut self.facts.files, &new.files, tick));
+        }
         self.writes.heads.insert(room_id);
         if let Some(key) = nonce_key(room_id, new) {
             self.facts.sent.insert(key, Arc::clone(&message));
@@ -405,6 +418,7 @@ pub(super) struct Writes {
     messages: Vec<NewRow>,
     pub(super) changes: Vec<Change>,
     pub(super) mentions: Vec<MentionRow>,
+    attached: Vec<Attached>,
     /// Threads that who answers follows from now on, with the time.
     pub(super) own_follows: HashMap<(RoomId, UserId, RowKey), i64>,
     /// Threads that the authors of what is answered follow, unless they decided otherwise before.
@@ -471,6 +485,7 @@ impl Writes {
         for change in &self.changes {
             change.write(tx).await?;
         }
+        files::write(tx, &self.attached).await?;
         let mut batch = Batch::new(tx);
         batch = batch
             .add(&PLAIN_MESSAGES, &plain, |query, row| {

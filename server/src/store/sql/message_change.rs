@@ -16,6 +16,7 @@ use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use super::{
+    files,
     group::{Group, Stop, Writes, millis},
     read::shows_votes,
     row::{list_to_json, to_json, unsigned},
@@ -117,7 +118,11 @@ impl Group<'_> {
             RoomChange::Unpin { row_key } => self.amend(append, *row_key, |message| {
                 Ok(message.is_pinned.then(|| MessageDelta { is_pinned: Some(false), ..MessageDelta::default() }))
             }),
-            RoomChange::RemoveFile { row_key, file_id } => self.remove_file(append, *row_key, *file_id),
+            RoomChange::RemoveFile { row_key, file_id } => {
+                let appended = self.remove_file(append, *row_key, *file_id)?;
+                files::release(&mut self.tx, append.room_id, *file_id).await?;
+                Ok(appended)
+            }
             RoomChange::SetPreview { row_key, body_rev, preview } => {
                 self.set_preview(append, *row_key, *body_rev, preview)
             }
@@ -228,7 +233,11 @@ impl Group<'_> {
         let rev = stored.message.rev;
         let mentions = std::mem::take(&mut stored.message.mentions);
         let has_rows = !stored.message.reactions.is_empty() || stored.message.poll.is_some();
+        let has_files = !stored.message.files.is_empty();
         self.forget_mentions(append.room_id, row_key, &mentions).await?;
+        if has_files {
+            files::release_all(&mut self.tx, append.room_id, row_key).await?;
+        }
         if has_rows {
             for sql in [
                 "delete from reaction where room_id = $1 and tick = $2",

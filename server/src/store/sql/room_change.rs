@@ -132,6 +132,8 @@ impl Group<'_> {
             "delete from member where room_id = $1",
             "delete from invite where room_id = $1",
             "delete from ban where room_id = $1",
+            "delete from emoji where room_id = $1",
+            "delete from webhook where room_id = $1",
             "delete from role where room_id = $1",
         ] {
             self.tx.query(sql).bind(room_id).execute().await?;
