@@ -3,7 +3,9 @@
 use parlour_protocol::{Command, ErrorCode, ProtocolError, codec::Codec};
 use serde::Serialize;
 
-use crate::{accounts, accounts::caller::Caller, app::AppState, files, filter, messages, moderation, people, rooms};
+use crate::{
+    accounts, accounts::caller::Caller, app::AppState, files, filter, messages, moderation, people, rooms, webhooks,
+};
 
 /// Runs a command; the encoded `data` of its reply.
 ///
@@ -102,6 +104,19 @@ pub(crate) async fn dispatch(
         Command::DmAdd(data) => reply.of(people::direct_messages::add(state, caller, data).await),
         Command::DmRemove(data) => reply.of(people::direct_messages::remove(state, caller, data).await),
 
+        Command::EmojiCreateUpload(data) => reply.of(rooms::emoji::create_upload(state, caller, data).await),
+        Command::EmojiCreate(data) => reply.of(rooms::emoji::create(state, caller, data).await),
+        Command::EmojiUpdate(data) => reply.of(rooms::emoji::update(state, caller, data).await),
+        Command::EmojiDelete(data) => reply.of(rooms::emoji::delete(state, caller, data).await),
+        Command::EmojiList(data) => reply.of(rooms::emoji::list(state, caller, data).await),
+
+        Command::WebhookCreate(data) => reply.of(webhooks::create(state, caller, data).await),
+        Command::WebhookList(data) => reply.of(webhooks::list(state, caller, data).await),
+        Command::WebhookUpdate(data) => reply.of(webhooks::update(state, caller, data).await),
+        Command::WebhookRotate(data) => reply.of(webhooks::rotate(state, caller, data).await),
+        Command::WebhookDelete(data) => reply.of(webhooks::delete(state, caller, data).await),
+        Command::AppUserGet(data) => reply.of(webhooks::app_users(state, caller, data).await),
+
         Command::FileCreateUploads(data) => reply.of(files::uploads::create(state, caller, data).await),
         Command::FileUrls(data) => reply.of(files::urls::urls(state, caller, data).await),
         Command::FileDiscard(data) => reply.of(files::discard::discard(state, caller, data).await),
@@ -116,11 +131,6 @@ pub(crate) async fn dispatch(
 
         Command::MessageSearch(_)
         | Command::MessageSent(_)
-        | Command::EmojiCreateUpload(_)
-        | Command::EmojiCreate(_)
-        | Command::EmojiUpdate(_)
-        | Command::EmojiDelete(_)
-        | Command::EmojiList(_)
         | Command::ScheduleReminder(_)
         | Command::ScheduleMessage(_)
         | Command::ScheduleReschedule(_)
@@ -129,12 +139,6 @@ pub(crate) async fn dispatch(
         | Command::ScheduleList(_)
         | Command::ScheduleMine(_)
         | Command::ScheduleCount(_)
-        | Command::WebhookCreate(_)
-        | Command::WebhookList(_)
-        | Command::WebhookUpdate(_)
-        | Command::WebhookRotate(_)
-        | Command::WebhookDelete(_)
-        | Command::AppUserGet(_)
         | Command::StatusSet(_)
         | Command::PushKey(_)
         | Command::PushSubscribe(_)

@@ -28,6 +28,7 @@ pub(crate) fn append_error(error: AppendError) -> ProtocolError {
         }
         AppendError::Slowmode { retry_after_ms } => slowmode_error(retry_after_ms),
         AppendError::Unfit(reason) => ProtocolError::bad_request(reason),
+        AppendError::NameTaken => ProtocolError::new(ErrorCode::Conflict, "the name is taken"),
         AppendError::FileAttached => ProtocolError::new(ErrorCode::Conflict, "the file is attached already"),
         AppendError::Conflict => {
             ProtocolError::new(ErrorCode::Conflict, "the message was changed meanwhile; read it again")

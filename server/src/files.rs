@@ -20,7 +20,7 @@ use parlour_protocol::{ErrorCode, ProtocolError, limits::Limits};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub(crate) use self::kind::looks_like;
+pub(crate) use self::kind::{check_mimetype, looks_like};
 use crate::{
     blobs::{
         BlobError, Blobs, Signer,

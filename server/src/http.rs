@@ -14,6 +14,7 @@ mod rpc;
 pub(crate) mod serve;
 mod socket;
 mod unread;
+mod webhook;
 
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ pub(crate) fn router(state: &Arc<AppState>) -> Router {
         .route("/v1/auth/sessions", get(auth::sessions))
         .route("/v1/auth/sessions/{session_id}", delete(auth::end_session))
         .route("/v1/rpc/{op}", post(rpc::call))
+        .route("/v1/webhooks/{webhook_id}/{token}", post(webhook::call))
         .route("/v1/ws", get(socket::upgrade))
         .route_layer(middleware::from_fn_with_state(Arc::clone(state), guard::cookie_and_content_type));
     Router::new()

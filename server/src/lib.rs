@@ -16,14 +16,15 @@ pub(crate) mod filter;
 mod http;
 pub(crate) mod hub;
 pub(crate) mod messages;
-pub(crate) mod people;
 pub(crate) mod moderation;
+pub(crate) mod people;
 mod rates;
 pub(crate) mod rooms;
 mod shutdown;
 pub mod store;
 mod telemetry;
 pub(crate) mod unseen;
+pub(crate) mod webhooks;
 pub(crate) mod ws;
 
 pub use config::environment;

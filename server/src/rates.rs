@@ -23,7 +23,6 @@ pub(crate) enum Payer {
     /// An address; IPv6 ones by their /64.
     Address(IpAddr),
     /// A webhook.
-    #[expect(dead_code, reason = "inbound webhooks come later")]
     Webhook(WebhookId),
     /// An account name that somebody tries to log in with, as a hash.
     Name(u64),
@@ -142,7 +141,6 @@ pub(crate) struct Rates {
     /// Commands that are dear to serve.
     pub(crate) slow: Budget,
     /// Calls of one webhook.
-    #[expect(dead_code, reason = "inbound webhooks come later")]
     pub(crate) webhook: Budget,
     /// Attempts to log in or register.
     pub(crate) auth: Budget,

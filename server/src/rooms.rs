@@ -2,6 +2,7 @@
 
 pub(crate) mod categories;
 pub(crate) mod create;
+pub(crate) mod emoji;
 pub(crate) mod hierarchy;
 pub(crate) mod invites;
 pub(crate) mod join;

@@ -6,6 +6,7 @@ pub mod backup;
 #[cfg(test)]
 mod conformance;
 pub mod db;
+mod emoji;
 mod moderation;
 pub mod sql;
 #[cfg(test)]
@@ -22,6 +23,8 @@ use parlour_protocol::{
     operation::Order,
 };
 use tokio::sync::oneshot;
+
+pub use self::emoji::EmojiChange;
 
 pub use self::moderation::{Automod, Effect, Moderate, Purge, RejectedMessage, RoleChange};
 
@@ -188,6 +191,8 @@ pub enum RoomChange {
         /// The message.
         row_key: RowKey,
     },
+    /// A custom emoji.
+    Emoji(EmojiChange),
     /// New settings. `line` is the server's EditRoom line when the name changed.
     UpdateRoom {
         /// The changed settings; `updated_at` is set by the store.
@@ -356,6 +361,9 @@ pub enum AppendError {
     /// The message has no such part, or has as many as it can have.
     #[error("{0}")]
     Unfit(&'static str),
+    /// Another thing of this kind has the name.
+    #[error("the name is taken")]
+    NameTaken,
     /// A file of the message is held by another one.
     #[error("the file is attached already")]
     FileAttached,

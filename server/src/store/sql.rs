@@ -2,12 +2,13 @@
 //!
 //! Changes go through a queue to `writer`, which commits them in groups (`group`); `read` is everything else.
 
+mod emoji;
 mod facts;
 pub(crate) mod files;
 mod group;
 mod message_change;
-mod participants;
 mod moderation;
+mod participants;
 mod read;
 mod retention;
 mod role;

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use parlour_protocol::{
-    AppUserId, CategoryId, ConnectionId, EmojiId, FileId, InviteId, LogEntryId, Nonce, RoleId, RoomId, RowKey, SessionId,
-    Timestamp, UserId, WebhookId,
+    AppUserId, CategoryId, ConnectionId, EmojiId, FileId, InviteId, LogEntryId, Nonce, RoleId, RoomId, RowKey,
+    SessionId, Timestamp, UserId, WebhookId,
 };
 use sqlx::{
     Arguments as _, Encode, FromRow, PgConnection, PgPool, Postgres, SqlSafeStr, SqlStr, Sqlite, SqliteConnection,

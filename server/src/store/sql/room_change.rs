@@ -63,6 +63,7 @@ impl Group<'_> {
                 let delta = MemberDelta { nickname: nickname.clone(), timeout_until: *timeout_until };
                 self.update_member(append, *user_id, delta).await?
             }
+            RoomChange::Emoji(change) => self.change_emoji(append, change).await?,
             RoomChange::Role(change) => self.change_role(append, change).await?,
             RoomChange::Moderate(change) => self.moderate(append, change).await?,
             RoomChange::Automod(change) => self.automod(append, change).await?,
