@@ -4,6 +4,7 @@ use parlour_protocol::{ErrorCode, ProtocolError};
 use uuid::Uuid;
 
 use crate::{
+    filter::automod::word_filtered,
     messages::gate::slowmode_error,
     store::{AppendError, StoreError},
 };
@@ -26,6 +27,7 @@ pub(crate) fn append_error(error: AppendError) -> ProtocolError {
         AppendError::DeletedSince(row_key) => {
             ProtocolError { row_key: Some(row_key), ..ProtocolError::not_found("already sent and deleted since") }
         }
+        AppendError::Rejected => word_filtered(),
         AppendError::Slowmode { retry_after_ms } => slowmode_error(retry_after_ms),
         AppendError::Unfit(reason) => ProtocolError::bad_request(reason),
         AppendError::NameTaken => ProtocolError::new(ErrorCode::Conflict, "the name is taken"),

@@ -352,6 +352,9 @@ pub enum AppendError {
     /// The nonce belongs to a message that was deleted since.
     #[error("already sent and deleted since")]
     DeletedSince(RowKey),
+    /// The word filter rejected the nonce's message and acted on it.
+    #[error("rejected by the word filter before")]
+    Rejected,
     /// Too early after the author's last message.
     #[error("slowmode for {retry_after_ms} ms more")]
     Slowmode {
@@ -481,7 +484,7 @@ pub trait MessageStore: Send + Sync + fmt::Debug {
     /// The message that a nonce stands for, if it was sent before.
     ///
     /// # Errors
-    /// [`AppendError::DeletedSince`] when it was deleted since, [`AppendError::Store`].
+    /// [`AppendError::DeletedSince`] when it was deleted since, [`AppendError::Rejected`], [`AppendError::Store`].
     async fn find_nonce(
         &self,
         room_id: RoomId,

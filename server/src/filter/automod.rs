@@ -49,6 +49,11 @@ pub(crate) enum Rejected<'a> {
     },
 }
 
+/// What the member is told, also when they repeat the message.
+pub(crate) fn word_filtered() -> ProtocolError {
+    ProtocolError::new(ErrorCode::WordFiltered, "the text has a word that is not allowed here")
+}
+
 impl Filtered {
     /// Applies the filter's action and answers what the member is told.
     pub(crate) async fn punish(
@@ -58,9 +63,7 @@ impl Filtered {
         rejected: Rejected<'_>,
     ) -> ProtocolError {
         match self.apply(state, cause, rejected).await {
-            Ok(()) | Err(AppendError::Repeat) => {
-                ProtocolError::new(ErrorCode::WordFiltered, "the text has a word that is not allowed here")
-            }
+            Ok(()) | Err(AppendError::Repeat) => word_filtered(),
             Err(error) => append_error(error),
         }
     }

@@ -106,3 +106,23 @@ async fn read_only_comes_before_slowmode() {
     let send = json!({ "roomId": room, "message": "three", "nonce": nonce() });
     assert_eq!(eve.refused("message.send", send).await, "forbidden");
 }
+
+#[tokio::test]
+async fn the_repeat_of_a_punished_message_answers_that_it_was_filtered() {
+    let server = Server::shared().await;
+    let (_, mut owner) = server.client("Ada").await;
+    let (_, mut client) = server.client("Bob").await;
+    let room = owner.room("Tea").await;
+    owner.bring(&room, &mut client).await;
+    let filter =
+        json!({ "roomId": room, "words": [{ "word": "spam" }], "action": "Timeout", "timeoutDurationMs": 60_000 });
+    owner.ok("filter.set", filter).await;
+    let send = json!({ "roomId": room, "message": "spam", "nonce": nonce() });
+    assert_eq!(client.refused("message.send", send.clone()).await, "word_filtered");
+    // By now the member is timed out, but this message was answered before.
+    assert_eq!(client.refused("message.send", send).await, "word_filtered");
+    let other = json!({ "roomId": room, "message": "tea", "nonce": nonce() });
+    assert_eq!(client.refused("message.send", other).await, "timed_out");
+    let log = owner.ok("moderation.log", json!({ "roomId": room })).await;
+    assert_eq!(items(&log).len(), 1, "punished once: {log}");
+}

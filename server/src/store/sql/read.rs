@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use parlour_protocol::{
-    DurableEvent, Nonce, OptionId, RoomId, RowKey, UserId,
+    DurableEvent, Nonce, OptionId, RoomId, RowKey, Timestamp, UserId,
     event::{CatchUpEntry, MessageCreated, MessageDeleted, MessageUpdated},
     limits::POLL_VOTERS,
     object::{Head, Message, MessageChange, Poll},
@@ -12,7 +12,10 @@ use parlour_protocol::{
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
-use super::row::{COLUMNS, MessageRow, Stored, unsigned};
+use super::{
+    moderation::REJECTED_KEPT_MS,
+    row::{COLUMNS, MessageRow, Stored, unsigned},
+};
 use crate::store::{
     AppendError, ListQuery, LogEntry, LogRead, Origin, StoreError,
     db::{Db, DbError, list as placeholders},
@@ -37,7 +40,14 @@ pub(super) async fn find_nonce(
         .optional()
         .await
         .map_err(StoreError::from)?;
-    let Some(Stored { message, is_deleted }) = row.map(Stored::try_from).transpose()? else { return Ok(None) };
+    let Some(Stored { message, is_deleted }) = row.map(Stored::try_from).transpose()? else {
+        let sql = "select created_at from rejected_message \
+            where room_id = $1 and user_id = $2 and origin = $3 and nonce = $4 and created_at > $5";
+        let kept_from = Timestamp::now().plus_millis(-REJECTED_KEPT_MS);
+        let query = db.read(sql).bind(room_id).bind(author).bind(origin as i64).bind(nonce).bind(kept_from);
+        let rejected: Option<(i64,)> = query.optional().await.map_err(StoreError::from)?;
+        return if rejected.is_some() { Err(AppendError::Rejected) } else { Ok(None) };
+    };
     if is_deleted {
         return Err(AppendError::DeletedSince(message.row_key));
     }
