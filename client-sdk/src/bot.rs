@@ -113,6 +113,25 @@ impl Call {
         self.command.as_ref().map_or(&self.text, |(_, args)| args)
     }
 
+    /// Whether it mentions the bot's account by name.
+    pub fn is_mentioned(&self) -> bool {
+        let me = self.room.client().user().map(|user| user.user_id.to_string());
+        me.is_some_and(|me| self.message.mentions.contains(&me))
+    }
+
+    /// Whether it mentions everybody, or everybody who is here.
+    pub fn is_broadcast(&self) -> bool {
+        self.message.mentions.iter().any(|mention| mention == "@everyone" || mention == "@here")
+    }
+
+    /// Reacts to it. A reaction that is there stays.
+    ///
+    /// # Errors
+    /// See [`RequestErrorKind`](crate::RequestErrorKind).
+    pub async fn react(&self, emoji: &str) -> Result<(), crate::RequestError> {
+        self.room.react(self.message.row_key, emoji).await.map(drop)
+    }
+
     /// Answers it. The same answer of the same message is never sent twice, over restarts too.
     pub fn reply(&self, text: impl Into<String>) -> Send {
         self.send(text).reply_to(self.message.row_key)

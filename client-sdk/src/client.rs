@@ -5,8 +5,8 @@ use std::{future::IntoFuture, marker::PhantomData, pin::Pin, sync::Arc, time::Du
 use parlour_protocol::{
     InviteId, Name, Nonce, Operation, RoomId, Text, Timestamp,
     limits::Limits,
-    object::{RoomView, User},
-    operation::{Class, HelloReply, InviteJoin, Limit, RoomCreate, RoomList, RoomOrder},
+    object::{Page, RoomView, User},
+    operation::{Class, Cursor, HelloReply, InviteJoin, Limit, RoomCreate, RoomList, RoomOrder},
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -67,6 +67,8 @@ pub(crate) struct Inner {
     pub(crate) hello: watch::Receiver<Option<Arc<HelloReply>>>,
     pub(crate) events: broadcast::WeakSender<ClientEvent>,
     pub(crate) options: Options,
+    /// Where files are fetched from.
+    pub(crate) server: reqwest::Url,
     pub(crate) driver: std::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -165,6 +167,26 @@ impl Client {
                 return Ok(rooms);
             }
             cursor = Some(Text::new(page.next_cursor)?);
+        }
+    }
+
+    /// All items of a list, page by page.
+    pub(crate) async fn pages<T, I>(
+        &self,
+        page: impl Fn(Option<Cursor>, Option<Limit>) -> T,
+    ) -> Result<Vec<I>, RequestError>
+    where
+        T: Operation<Reply = Page<I>>,
+    {
+        let mut items = Vec::new();
+        let mut cursor = None;
+        loop {
+            let reply = self.request(page(cursor, Some(Limit::new(1000)?))).await?;
+            items.extend(reply.items);
+            if !reply.has_more {
+                return Ok(items);
+            }
+            cursor = Some(Text::new(reply.next_cursor)?);
         }
     }
 

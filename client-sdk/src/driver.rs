@@ -108,6 +108,7 @@ impl Driver {
         let (state, states) = watch::channel(ConnectionState::Connecting);
         let (hello, hellos) = watch::channel(None);
         let weak_events = events.downgrade();
+        let server = target.server.clone();
         let mut driver = Self {
             target: Arc::new(target),
             credentials: Arc::new(credentials),
@@ -144,6 +145,7 @@ impl Driver {
             hello: hellos,
             events: weak_events,
             options,
+            server,
             driver: Mutex::new(Some(task)),
         };
         Client { inner: Arc::new(inner) }

@@ -137,6 +137,8 @@ pub enum RequestErrorKind {
     Malformed,
     /// The room is not subscribed.
     NotSubscribed,
+    /// A file's bytes did not get through.
+    TransferFailed,
 }
 
 impl fmt::Display for RequestErrorKind {
@@ -151,6 +153,7 @@ impl fmt::Display for RequestErrorKind {
             Self::Storage => "the outbox file could not be written",
             Self::Malformed => "the answer is not of the protocol",
             Self::NotSubscribed => "the room is not subscribed",
+            Self::TransferFailed => "the file did not get through",
         }
         .fmt(f)
     }

@@ -27,6 +27,27 @@
 //! [`Client::request`] makes any operation of the protocol. What creates something has a nonce and waits in
 //! the outbox until its outcome is certain; with [`ClientBuilder::outbox_file`] over restarts too.
 //!
+//! What surrounds messages reads as one would say it:
+//!
+//! ```no_run
+//! # async fn example(client: parlour_client::Client, room: parlour_client::Room) -> Result<(), parlour_client::RequestError> {
+//! use parlour_client::{Search, StatusChange, protocol::object::PresenceStatus};
+//!
+//! let poll = room.send_poll("Tea at four?", ["yes", "no"]).await?;
+//! room.react(poll.row_key, "👍").await?;
+//! room.pin(poll.row_key).await?;
+//! let file = room.upload("menu.txt", "text/plain", "oolong".into()).await?;
+//! room.send("The menu.").file(file.file_id).await?;
+//! let found = room.search(Search::text("menu"), 10).await?;
+//!
+//! let ada = client.find_users("Ada", 1).await?.remove(0);
+//! client.request_friend(ada.user_id).await?;
+//! client.set_status(StatusChange::show(PresenceStatus::Idle).message("at tea")).await?;
+//! # let _ = found;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Nothing grows without a bound: the outbox refuses when it is full, a timeline keeps its newest messages,
 //! and an event stream that is read too slowly says what it dropped ([`ClientEvent::Lagged`]).
 #![warn(missing_docs)]
@@ -45,7 +66,9 @@ mod event;
 mod feed;
 mod outbox;
 mod pace;
+mod people;
 mod room;
+mod transfer;
 mod transport;
 
 #[cfg(any(test, feature = "test-util"))]
@@ -61,5 +84,7 @@ pub use self::{
     error::{AuthError, AuthErrorKind, ConnectError, ConnectErrorKind, Error, RequestError, RequestErrorKind},
     event::{ClientEvent, Ending, EventStream, RoomEvent, RoomEvents, RoomItem},
     outbox::Patience,
-    room::{Edit, History, Room, Send, Snapshot, Subscribe},
+    people::StatusChange,
+    room::{Edit, History, Room, Search, Send, Snapshot, Subscribe},
+    transfer::Download,
 };

@@ -1,6 +1,14 @@
 //! A room's handle: what a program does in a room.
 
+mod files;
+mod moderation;
+mod pins;
+mod polls;
 mod requests;
+mod roles;
+mod search;
+mod threads;
+mod webhooks;
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +22,10 @@ use parlour_protocol::{
 };
 
 pub(crate) use self::requests::page_limit;
-pub use self::requests::{Edit, History, Send, Subscribe};
+pub use self::{
+    requests::{Edit, History, Send, Subscribe},
+    search::Search,
+};
 use crate::{
     client::Client,
     command::{Command, PendingCommand},

@@ -19,6 +19,7 @@ pub(crate) mod tokens;
 use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use parlour_protocol::{ErrorCode, ProtocolError, SessionId, Timestamp, UserId};
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use self::jwt::KeyError;
@@ -103,6 +104,8 @@ pub(crate) struct Accounts {
     sightings: Sightings,
     jwt: Option<JwtVerifier>,
     forget: ForgetAccount,
+    /// Tells that another process ended an account's sessions: it may be deleted.
+    ended: Arc<Notify>,
 }
 
 impl fmt::Debug for Accounts {
@@ -135,6 +138,7 @@ impl Accounts {
             sightings: Sightings::new(),
             jwt: config.jwt.as_ref().map(JwtVerifier::new).transpose()?,
             forget,
+            ended: Arc::default(),
         })
     }
 
@@ -215,6 +219,12 @@ impl Accounts {
         self.cache.end_user(user_id);
         (self.forget)(user_id);
         self.bus.publish(BusEvent::UserEnded { user_id });
+        self.ended.notify_one();
+    }
+
+    /// What tells that accounts may have been deleted.
+    pub(crate) fn ended(&self) -> Arc<Notify> {
+        Arc::clone(&self.ended)
     }
 
     /// Makes whoever remembers an account on this node read it again.

@@ -14,6 +14,7 @@ use crate::{
     files::{Files, OpenFilesError},
     http::{self, HttpMetrics, Readiness, serve::ServeLimits},
     hub::{Access, Hub, HubLimits},
+    people::{self, presence::Presence},
     rates::Rates,
     rooms::state::RoomStates,
     shutdown,
@@ -40,6 +41,7 @@ pub(crate) struct AppState {
     pub(crate) hub: Arc<Hub>,
     pub(crate) rooms: Arc<RoomStates>,
     pub(crate) accounts: Arc<Accounts>,
+    pub(crate) presence: Arc<Presence>,
     pub(crate) rates: Arc<Rates>,
     pub(crate) files: Files,
     /// What the hello reply tells.
@@ -137,6 +139,8 @@ impl App {
         accounts.start(&background, &stop).await?;
         let files = Files::open(&db, &config.data_dir).await?;
         files.start(&db, &config.limits, &background, stop.clone());
+        let presence = Arc::new(Presence::new(db.clone(), Arc::clone(&hub), Arc::clone(&bus)));
+        background.spawn(Arc::clone(&presence).run(stop.clone()));
         let listener = http::serve::bind(config.listen).map_err(|error| StartError::Listen(config.listen, error))?;
         let http_metrics = HttpMetrics::default();
         let state = Arc::new(AppState {
@@ -153,9 +157,11 @@ impl App {
             hub,
             rooms,
             accounts,
+            presence,
             rates,
             files,
         });
+        background.spawn(people::departures::run(Arc::clone(&state), state.accounts.ended(), stop.clone()));
         Ok(Self { state, listener, draining, hub_stop, stop, background })
     }
 

@@ -39,6 +39,13 @@ pub enum BusEvent {
         /// What happened.
         event: Arc<UserEvent>,
     },
+    /// To all connections of several users.
+    Users {
+        /// The users.
+        user_ids: Arc<[UserId]>,
+        /// What happened.
+        event: Arc<UserEvent>,
+    },
     /// A session ended: its sockets close with 4401.
     SessionEnded {
         /// The session.

@@ -4,6 +4,7 @@ pub(crate) mod account_changes;
 pub(crate) mod accounts;
 pub(crate) mod blocks;
 pub(crate) mod categories;
+pub(crate) mod departures;
 pub(crate) mod direct_messages;
 pub(crate) mod emoji;
 pub(crate) mod files;

@@ -87,6 +87,7 @@ pub(crate) async fn dispatch(
         Command::PreviewDelete(data) => reply.of(messages::previews::delete(state, caller, data).await),
         Command::TypingStart(data) => reply.of(messages::typing::start(state, caller, data).await),
 
+        Command::StatusSet(data) => reply.of(people::status::set(state, caller, data).await),
         Command::StatusGet(data) => reply.of(people::status::get(state, caller, data).await),
         Command::FriendRequest(data) => reply.of(people::friends::request(state, caller, data).await),
         Command::FriendAccept(data) => reply.of(people::friends::accept(state, caller, data).await),
@@ -139,7 +140,6 @@ pub(crate) async fn dispatch(
         | Command::ScheduleList(_)
         | Command::ScheduleMine(_)
         | Command::ScheduleCount(_)
-        | Command::StatusSet(_)
         | Command::PushKey(_)
         | Command::PushSubscribe(_)
         | Command::PushUnsubscribe(_)

@@ -16,7 +16,7 @@ mod tail;
 mod users;
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     future::Future,
     net::IpAddr,
     pin::Pin,
@@ -320,6 +320,34 @@ impl Hub {
     /// Whether a user has a connection on this node.
     pub(crate) fn is_connected(&self, user_id: UserId) -> bool {
         self.users.contains(user_id)
+    }
+
+    /// Waits until somebody's first connection came or last one went.
+    pub(crate) async fn moved(&self) {
+        self.users.moved().await;
+    }
+
+    /// Whose first connection came or last one went, since the last time.
+    pub(crate) fn take_moved(&self) -> HashSet<UserId> {
+        self.users.take_moved()
+    }
+
+    /// Who listens to rooms on this node: at most `most`, and nobody of a room with more than `crowd` listeners.
+    pub(crate) fn listeners(&self, room_ids: &[RoomId], crowd: usize, most: usize) -> HashSet<UserId> {
+        let mut listeners = HashSet::new();
+        for room in room_ids.iter().filter_map(|room_id| self.find_room(*room_id)) {
+            let state = room.lock();
+            if state.members.len() > crowd {
+                continue;
+            }
+            for (_, member) in &state.members {
+                if listeners.len() >= most {
+                    return listeners;
+                }
+                listeners.insert(member.user_id);
+            }
+        }
+        listeners
     }
 
     /// How many connections a user has on this node.

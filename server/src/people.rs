@@ -2,8 +2,10 @@
 //! call.
 
 pub(crate) mod blocks;
+pub(crate) mod departures;
 pub(crate) mod direct_messages;
 pub(crate) mod friends;
+pub(crate) mod presence;
 pub(crate) mod status;
 
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 use std::{future::IntoFuture, pin::Pin, time::Duration};
 
 use parlour_protocol::{
-    Int, Nonce, RowKey, Text,
+    FileId, Int, Nonce, RowKey, Set, Text,
     object::Message,
     operation::{
-        Format, Limit, MessageEdit, MessageList, MessageListReply, MessageReply, MessageSend, Order, Position,
+        AttachedFile, Format, Limit, MessageEdit, MessageList, MessageListReply, MessageReply, MessageSend, Order, Position,
         Subscribed,
     },
 };
@@ -30,6 +30,7 @@ pub struct Send {
     text: String,
     format: Option<Format>,
     reply_to: Option<RowKey>,
+    files: Vec<AttachedFile>,
     nonce: Option<Nonce>,
     options: RequestOptions,
 }
@@ -37,7 +38,7 @@ pub struct Send {
 impl Send {
     pub(super) fn new(room: Room, text: String) -> Self {
         let options = RequestOptions::of(&room.client);
-        Self { room, text, format: None, reply_to: None, nonce: None, options }
+        Self { room, text, format: None, reply_to: None, files: Vec::new(), nonce: None, options }
     }
 
     /// How the text is read; as typed by default.
@@ -54,6 +55,12 @@ impl Send {
     /// Answers a message.
     pub fn reply_to(mut self, row_key: RowKey) -> Self {
         self.reply_to = Some(row_key);
+        self
+    }
+
+    /// With a file of [`Room::upload`]; ten at most.
+    pub fn file(mut self, file_id: FileId) -> Self {
+        self.files.push(AttachedFile { file_id, has_thumbnail: None });
         self
     }
 
@@ -92,7 +99,7 @@ impl Send {
             r#type: None,
             message: Some(Text::new(self.text)?),
             format: self.format,
-            files: None,
+            files: if self.files.is_empty() { None } else { Some(Set::new(self.files)?) },
             reply_row_key: self.reply_to,
             poll: None,
             nonce: self.nonce,

@@ -1,18 +1,15 @@
 //! The commands `session.*` and `user.*`.
 
-use std::sync::Arc;
-
 use parlour_protocol::{
-    ProtocolError, Timestamp, UserEvent, UserId,
-    event::UserUpdated,
+    ProtocolError, Timestamp, UserId,
     object::{Empty, Items, Page, Session, User},
     operation::{SessionList, SessionRevoke, UserGet, UserReply, UserSearch, UserUpdate},
 };
 
 use super::{AccountError, caller::Caller, names};
 use crate::{
-    app::AppState, bus::BusEvent, cursor, directory, directory::accounts::AccountPatch, error::store_error,
-    messages::read::page_size, store::db::DbError,
+    app::AppState, cursor, directory, directory::accounts::AccountPatch, error::store_error, messages::read::page_size,
+    store::db::DbError,
 };
 
 /// `session.list`.
@@ -94,18 +91,7 @@ pub(crate) async fn user_update(
     .ok_or(AccountError::Unauthenticated("the account was deleted"))?;
     if changed {
         state.accounts.announce_changed(user.user_id);
-        announce(state, &user).await?;
+        state.presence.announce_account(&user).await.map_err(store_error)?;
     }
     Ok(UserReply { user })
-}
-
-/// Tells the user and those who share a room with them.
-async fn announce(state: &AppState, user: &User) -> Result<(), ProtocolError> {
-    let mut recipients = directory::accounts::acquainted(&state.db, user.user_id).await.map_err(AccountError::from)?;
-    recipients.push(user.user_id);
-    let event = Arc::new(UserEvent::UserUpdated(Box::new(UserUpdated { user: user.clone() })));
-    for user_id in recipients {
-        state.bus.publish(BusEvent::User { user_id, event: Arc::clone(&event) });
-    }
-    Ok(())
 }

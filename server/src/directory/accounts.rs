@@ -213,14 +213,6 @@ pub(crate) async fn search(
     Ok(rows.into_iter().map(User::from).collect())
 }
 
-/// Others who share a room with an account: the news of it is a hint, so that in a crowd not all are told.
-pub(crate) async fn acquainted(db: &Db, user_id: UserId) -> Result<Vec<UserId>, DbError> {
-    let sql = "select distinct o.user_id from member m join member o on o.room_id = m.room_id \
-               where m.user_id = $1 and o.user_id <> $1 limit 1000";
-    let rows: Vec<(Uuid,)> = db.read(sql).bind(user_id).all().await?;
-    Ok(rows.into_iter().map(|(user_id,)| UserId::from_uuid(user_id)).collect())
-}
-
 /// Whether an invite could be used to join its room now.
 pub(crate) async fn is_usable_invite(db: &Db, invite_id: InviteId, now: Timestamp) -> Result<bool, DbError> {
     let sql = "select i.invite_id from invite i join room r on r.room_id = i.room_id where i.invite_id = $1 \

@@ -155,6 +155,12 @@ pub(crate) async fn ids(db: &Db, room_id: RoomId) -> Result<Vec<UserId>, StoreEr
     Ok(rows.into_iter().map(|(user_id,)| UserId::from_uuid(user_id)).collect())
 }
 
+/// The rooms that a user is in.
+pub(crate) async fn rooms_of(db: &Db, user_id: UserId) -> Result<Vec<RoomId>, StoreError> {
+    let rows: Vec<(Uuid,)> = db.read("select room_id from member where user_id = $1").bind(user_id).all().await?;
+    Ok(rows.into_iter().map(|(room_id,)| RoomId::from_uuid(room_id)).collect())
+}
+
 /// Whether a user is banned from a room.
 pub(crate) async fn is_banned(db: &Db, room_id: RoomId, user_id: UserId) -> Result<bool, StoreError> {
     let sql = "select count(*) from ban where room_id = $1 and user_id = $2";

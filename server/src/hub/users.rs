@@ -1,11 +1,12 @@
 //! The user stream: who is connected, and what goes to all connections of one user.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
 };
 
 use parlour_protocol::{Event, UserEvent, UserId, codec::Codec};
+use tokio::sync::Notify;
 
 use super::lock;
 use crate::ws::{
@@ -17,6 +18,9 @@ use crate::ws::{
 #[derive(Debug, Default)]
 pub(super) struct Users {
     by_id: Mutex<HashMap<UserId, Vec<Arc<Connection>>>>,
+    /// Whose first connection came or whose last one went, since somebody asked.
+    moved: Mutex<HashSet<UserId>>,
+    has_moved: Notify,
 }
 
 impl Users {
@@ -28,6 +32,9 @@ impl Users {
         if fits {
             connections.push(Arc::clone(connection));
         }
+        if connections.len() == 1 {
+            self.note_move(user_id);
+        }
         fits
     }
 
@@ -38,8 +45,24 @@ impl Users {
             connections.retain(|other| !Arc::ptr_eq(other, connection));
             if connections.is_empty() {
                 by_id.remove(&session.user_id);
+                self.note_move(session.user_id);
             }
         }
+    }
+
+    fn note_move(&self, user_id: UserId) {
+        lock(&self.moved).insert(user_id);
+        self.has_moved.notify_one();
+    }
+
+    /// Waits until somebody came or went.
+    pub(super) async fn moved(&self) {
+        self.has_moved.notified().await;
+    }
+
+    /// Who came or went since the last time.
+    pub(super) fn take_moved(&self) -> HashSet<UserId> {
+        std::mem::take(&mut *lock(&self.moved))
     }
 
     pub(super) fn contains(&self, user_id: UserId) -> bool {
@@ -74,6 +97,14 @@ impl Users {
     /// Sends an event to all connections of a user.
     pub(super) fn send(&self, user_id: UserId, event: &UserEvent) {
         let connections = lock(&self.by_id).get(&user_id).cloned().unwrap_or_default();
+        send_to(&connections, event);
+    }
+
+    /// Sends an event to all connections of several users.
+    pub(super) fn send_many(&self, user_ids: &[UserId], event: &UserEvent) {
+        let by_id = lock(&self.by_id);
+        let connections: Vec<_> = user_ids.iter().filter_map(|user_id| by_id.get(user_id)).flatten().cloned().collect();
+        drop(by_id);
         send_to(&connections, event);
     }
 

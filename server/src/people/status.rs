@@ -1,17 +1,47 @@
 //! `status.*`: the override until it ends, else by connection.
 
 use parlour_protocol::{
-    ProtocolError, Timestamp, UserId,
+    Patch, ProtocolError, Timestamp, UserId,
     object::{Items, PresenceStatus, Status},
-    operation::StatusGet,
+    operation::{StatusGet, StatusReply, StatusSet},
 };
 
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    directory::{accounts, statuses},
+    directory::{
+        accounts,
+        statuses::{self, StoredStatus},
+    },
     error::store_error,
 };
+
+/// Sets the override, its end, and the custom status.
+///
+/// # Errors
+/// `unavailable`.
+pub(crate) async fn set(state: &AppState, caller: &Caller, data: StatusSet) -> Result<StatusReply, ProtocolError> {
+    let now = Timestamp::now();
+    let message = match data.message {
+        Patch::Set(message) => Patch::Set(message.trim().to_owned()),
+        Patch::Keep => Patch::Keep,
+        Patch::Clear => Patch::Clear,
+    };
+    let change = |stored: StoredStatus| {
+        let changed = StoredStatus {
+            status: data.status.apply(stored.status),
+            message: message.apply(Some(stored.message)).unwrap_or_default(),
+            expires_at: data.expires_at.apply(stored.expires_at),
+        };
+        changed.at(now)
+    };
+    let changed = statuses::change(&state.db, caller.user_id, now, change).await;
+    let (before, after) = changed.map_err(|error| store_error(error.into()))?;
+    if before != after {
+        state.presence.announce(caller.user_id);
+    }
+    Ok(StatusReply { status: state.presence.status(caller.user_id, after) })
+}
 
 /// The statuses of users; unknown and deleted ones are left out.
 ///
@@ -35,16 +65,6 @@ pub(super) async fn all(state: &AppState, user_ids: &[UserId]) -> Result<Vec<Sta
         return Ok(Vec::new());
     }
     let mut stored = statuses::of(&state.db, user_ids, Timestamp::now()).await.map_err(store_error)?;
-    let status = |user_id: &UserId| {
-        let stored = stored.remove(user_id).unwrap_or_default();
-        let by_connection =
-            if state.hub.is_connected(*user_id) { PresenceStatus::Online } else { PresenceStatus::Offline };
-        Status {
-            user_id: *user_id,
-            status: stored.status.unwrap_or(by_connection),
-            message: stored.message,
-            expires_at: stored.expires_at,
-        }
-    };
+    let status = |user_id: &UserId| state.presence.status(*user_id, stored.remove(user_id).unwrap_or_default());
     Ok(user_ids.iter().map(status).collect())
 }

@@ -177,7 +177,6 @@ async fn operations_that_are_not_built_yet_say_so() {
     let server = Server::shared().await;
     let (_, mut client) = server.client("Ada").await;
     let room = client.room("Tea").await;
-    let key = client.say(&room, "hello").await["rowKey"].clone();
     let mut built = Vec::new();
     for (op, data) in [
         ("schedule.count", json!({})),
@@ -185,10 +184,7 @@ async fn operations_that_are_not_built_yet_say_so() {
         ("webhook.list", json!({ "roomId": room })),
         ("emoji.list", json!({ "roomId": room })),
         ("file.urls", json!({ "roomId": room, "files": [{ "fileId": room }] })),
-        ("reaction.add", json!({ "roomId": room, "rowKey": key, "emoji": "👍" })),
         ("message.search", json!({ "roomId": room, "query": "x" })),
-        ("friend.list", json!({})),
-        ("dm.list", json!({})),
         ("push.list", json!({})),
     ] {
         match client.call(op, data).await {

@@ -128,6 +128,30 @@ impl Server {
         self.start().await;
     }
 
+    /// Runs a command of the program on the server's folder.
+    pub(crate) fn command(&self, arguments: &[&str]) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_parlour"));
+        let folder = self.folder.path().join("data");
+        let output = command.args(arguments).env("PARLOUR_DATA_DIR", folder).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    /// Asks the server to end, as a service manager does.
+    pub(crate) fn terminate(&self) {
+        let pid = self.child().as_ref().unwrap().id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    }
+
+    /// Waits until the server has ended by itself.
+    pub(crate) async fn ended(&self) {
+        let ended = async {
+            while self.child().as_mut().is_some_and(|child| child.try_wait().unwrap().is_none()) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(PATIENCE, ended).await.unwrap();
+    }
+
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -250,6 +274,7 @@ pub(crate) struct Client {
     next_id: u64,
     replies: HashMap<u64, Value>,
     events: VecDeque<Value>,
+    statuses: VecDeque<Value>,
     /// The reply to its hello.
     pub(crate) hello: Value,
 }
@@ -280,7 +305,8 @@ impl Client {
                 assert!(!answer.headers().contains_key("sec-websocket-extensions"), "no compression is offered");
                 let subprotocol = answer.headers().get("sec-websocket-protocol");
                 let hello = json!({ "subprotocol": subprotocol.map(|name| name.to_str().unwrap()) });
-                Ok(Self { socket, next_id: 1, replies: HashMap::new(), events: VecDeque::new(), hello })
+                let (replies, events, statuses) = (HashMap::new(), VecDeque::new(), VecDeque::new());
+                Ok(Self { socket, next_id: 1, replies, events, statuses, hello })
             }
             Err(Error::Http(answer)) => Err(UpgradeRefused {
                 status: answer.status().as_u16(),
@@ -410,12 +436,44 @@ impl Client {
         }
     }
 
+    /// The statuses that were told before now.
+    pub(crate) async fn statuses(&mut self) -> Vec<Value> {
+        self.ok("session.ping", json!({})).await;
+        self.statuses.drain(..).collect()
+    }
+
+    /// Waits until a user is told to have a status; what was told before that is dropped.
+    pub(crate) async fn status_of(&mut self, user: &User, status: &str) -> Value {
+        let told = async {
+            loop {
+                while let Some(told) = self.statuses.pop_front() {
+                    if told["userId"] == user.id && told["status"] == status {
+                        return told;
+                    }
+                }
+                // Nothing else announces it: ask until it is among what came before the answer.
+                self.ok("session.ping", json!({})).await;
+                if self.statuses.is_empty() {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            }
+        };
+        let in_time = timeout(PATIENCE, told).await;
+        in_time.unwrap_or_else(|_| panic!("{} is not told to be {status}", user.name))
+    }
+
     /// The next frame, whatever it is. Every frame is held to the rule that empty fields are left out.
     pub(crate) async fn frame(&mut self) -> Value {
-        let Message::Text(text) = self.message().await else { panic!("a text frame is expected") };
-        let frame: Value = serde_json::from_str(&text).unwrap();
-        assert_no_empty_fields(&frame);
-        frame
+        loop {
+            let Message::Text(text) = self.message().await else { panic!("a text frame is expected") };
+            let frame: Value = serde_json::from_str(&text).unwrap();
+            assert_no_empty_fields(&frame);
+            // Who comes and goes is told a moment later: kept apart, so that other frames have their order.
+            if frame["event"] != "status.changed" {
+                return frame;
+            }
+            self.statuses.push_back(frame["data"]["status"].clone());
+        }
     }
 
     /// The next message of the socket but for pings.
@@ -510,6 +568,18 @@ impl Client {
                 Some(Ok(_)) => {}
                 Some(Err(error)) => panic!("closed without a code: {error}"),
                 None => panic!("closed without a code"),
+            }
+        }
+    }
+
+    /// The next frame, or the code of the close.
+    pub(crate) async fn frame_or_close(&mut self) -> Result<Value, u16> {
+        loop {
+            match timeout(PATIENCE, self.socket.next()).await.expect("something in time") {
+                Some(Ok(Message::Text(text))) => return Ok(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Close(Some(close)))) => return Err(close.code.into()),
+                Some(Ok(_)) => {}
+                other => panic!("ended without a close: {other:?}"),
             }
         }
     }

@@ -21,6 +21,8 @@
 //! | `friends` | requests, answers, the list, who is told |
 //! | `blocks` | what a block ends and hides |
 //! | `direct_messages` | one room for each set of people, hiding, adding, blocks |
+//! | `presence` | statuses, who is told of them, deleted accounts |
+//! | `endings` | 4413, 1001, expired tokens, sockets that say nothing |
 //! | `worked` | the worked exchanges of the protocol's annex |
 //! | `durability` | a killed server comes back with everything it acknowledged |
 
@@ -32,6 +34,7 @@ mod connection;
 mod direct_messages;
 mod durability;
 mod files;
+mod endings;
 mod forwards;
 mod friends;
 mod gate;
@@ -42,6 +45,7 @@ mod mentions;
 mod messages;
 mod pins;
 mod polls;
+mod presence;
 mod provider;
 mod reactions;
 mod reading;

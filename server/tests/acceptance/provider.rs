@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Server, unique};
 
-const SECRET: &str = "a secret of at least thirty-two bytes";
+pub(crate) const SECRET: &str = "a secret of at least thirty-two bytes";
 
-async fn server() -> Server {
+pub(crate) async fn server() -> Server {
     Server::with(&[
         ("PARLOUR_JWT_ISSUER", "https://id.example.org"),
         ("PARLOUR_JWT_AUDIENCE", "parlour"),
@@ -19,13 +19,13 @@ async fn server() -> Server {
     .await
 }
 
-fn seconds_from_now(seconds: i64) -> i64 {
+pub(crate) fn seconds_from_now(seconds: i64) -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap() + seconds
 }
 
 /// Good claims with some changed; null removes one.
 #[expect(clippy::needless_pass_by_value, reason = "it is written in place")]
-fn claims(subject: &str, changes: Value) -> Value {
+pub(crate) fn claims(subject: &str, changes: Value) -> Value {
     let mut claims = json!({
         "iss": "https://id.example.org", "aud": "parlour", "sub": subject, "name": "Ada", "exp": seconds_from_now(600)
     });
@@ -39,7 +39,7 @@ fn claims(subject: &str, changes: Value) -> Value {
     claims
 }
 
-fn sign(claims: &Value, secret: &str) -> String {
+pub(crate) fn sign(claims: &Value, secret: &str) -> String {
     encode(&Header::default(), claims, &EncodingKey::from_secret(secret.as_bytes()).unwrap()).unwrap()
 }
 

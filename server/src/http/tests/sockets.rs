@@ -189,10 +189,17 @@ async fn a_changed_name_reaches_those_who_share_a_room() {
     let join = json!({"inviteId": invite["invite"]["inviteId"]});
     server.post_as(&bob, "/v1/rpc/invite.join", join).await.expect(200);
     let (mut of_bob, mut of_eve) = (server.logged_in(&bob).await, server.logged_in(&eve).await);
+    let subscribe = json!({"rooms": [{"roomId": room["room"]["roomId"]}]});
+    let reply = of_bob.command(2, "room.subscribe", subscribe).await;
+    assert_eq!(reply["data"]["rooms"][0]["verdict"], "live", "{reply}");
     server.post_as(&ada, "/v1/rpc/user.update", json!({"name": "Countess"})).await.expect(200);
-    let Some(Message::Text(event)) = of_bob.next().await else { panic!("no event") };
-    let event: Value = serde_json::from_str(&event).unwrap();
-    assert_eq!(event["event"], "user.updated");
+    let event = loop {
+        let Some(Message::Text(event)) = of_bob.next().await else { panic!("no event") };
+        let event: Value = serde_json::from_str(&event).unwrap();
+        if event["event"] == "user.updated" {
+            break event;
+        }
+    };
     assert_eq!(event["data"]["user"]["name"], "Countess");
     let members = json!({"roomId": room["room"]["roomId"]});
     let members = server.post_as(&bob, "/v1/rpc/room.members", members).await.expect(200).json();

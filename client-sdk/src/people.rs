@@ -1,0 +1,7 @@
+//! Friends, blocks, direct messages and presence.
+
+mod direct_messages;
+mod friends;
+mod status;
+
+pub use self::status::StatusChange;

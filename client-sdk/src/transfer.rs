@@ -1,0 +1,100 @@
+//! Bytes over HTTP: the addresses are capabilities, no token goes with them.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use parlour_protocol::ProtocolError;
+use reqwest::{
+    Body, Response,
+    header::{CONTENT_LENGTH, CONTENT_TYPE},
+};
+
+use crate::{
+    auth::install_tls,
+    client::Client,
+    error::{RequestError, RequestErrorKind},
+};
+
+/// Without a byte for so long, a transfer has failed.
+const STALL: Duration = Duration::from_secs(30);
+
+/// A file on its way.
+#[derive(Debug)]
+pub struct Download {
+    response: Response,
+}
+
+impl Download {
+    /// How many bytes there are in all, when the server says so.
+    pub fn size(&self) -> Option<u64> {
+        self.response.content_length()
+    }
+
+    /// The next piece; none at the end.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, RequestError> {
+        self.response.chunk().await.map_err(broken)
+    }
+
+    /// Everything, unless it is more than `most` bytes.
+    ///
+    /// # Errors
+    /// When the connection breaks, or there is more.
+    pub async fn bytes(mut self, most: usize) -> Result<Bytes, RequestError> {
+        let mut all = Vec::new();
+        while let Some(piece) = self.next().await? {
+            if all.len() + piece.len() > most {
+                return Err(RequestError::new(RequestErrorKind::TooLarge));
+            }
+            all.extend_from_slice(&piece);
+        }
+        Ok(all.into())
+    }
+}
+
+/// Writes pieces to an upload address.
+pub(crate) async fn put(
+    client: &Client,
+    url: &str,
+    mimetype: &str,
+    size: u64,
+    pieces: BoxStream<'static, std::io::Result<Bytes>>,
+) -> Result<(), RequestError> {
+    let request = http()?.put(address(client, url)?).header(CONTENT_TYPE, mimetype).header(CONTENT_LENGTH, size);
+    checked(request.body(Body::wrap_stream(pieces)).send().await.map_err(broken)?).await.map(drop)
+}
+
+/// Opens a download address.
+pub(crate) async fn get(client: &Client, url: &str) -> Result<Download, RequestError> {
+    let response = http()?.get(address(client, url)?).send().await.map_err(broken)?;
+    Ok(Download { response: checked(response).await? })
+}
+
+fn http() -> Result<reqwest::Client, RequestError> {
+    install_tls();
+    reqwest::Client::builder().connect_timeout(STALL).read_timeout(STALL).build().map_err(broken)
+}
+
+/// An address of the server's own is relative to it.
+fn address(client: &Client, url: &str) -> Result<reqwest::Url, RequestError> {
+    client.inner.server.join(url).map_err(|error| RequestError::with_source(RequestErrorKind::Malformed, error))
+}
+
+async fn checked(response: Response) -> Result<Response, RequestError> {
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    let status = response.status();
+    let body = response.bytes().await.map_err(broken)?;
+    match serde_json::from_slice::<ProtocolError>(&body) {
+        Ok(error) => Err(error.into()),
+        Err(_) => Err(RequestError::with_source(RequestErrorKind::Malformed, format!("HTTP status {status}"))),
+    }
+}
+
+fn broken(error: reqwest::Error) -> RequestError {
+    RequestError::with_source(RequestErrorKind::TransferFailed, error)
+}

@@ -1,0 +1,207 @@
+//! Who is there: told to those who share a subscribed room, once each, when it changes.
+//!
+//! A hint: changes gather for a moment, a short absence is none, and crowds are spared. `status.get` always answers.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use parlour_protocol::{
+    Timestamp, UserEvent, UserId,
+    event::StatusChanged,
+    object::{PresenceStatus, Status, User},
+};
+use tokio::{
+    sync::Notify,
+    time::{self, Instant},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    bus::{Bus, BusEvent},
+    directory::{
+        members,
+        statuses::{self, StoredStatus},
+    },
+    hub::Hub,
+    store::{StoreError, db::Db},
+};
+
+/// How long changes gather: what changes twice meanwhile is told once.
+const GATHER: Duration = Duration::from_millis(100);
+/// How long somebody may be without a connection before they are told to be away.
+const GRACE: Duration = Duration::from_secs(3);
+/// Rooms with more listeners than these tell nobody who comes and goes.
+const CROWD: usize = 250;
+/// Others who are told of one change.
+const RECIPIENTS: usize = 500;
+/// Events of one round; further changes wait for the next.
+const ROUND: usize = 5000;
+/// Statuses read at once.
+const PAGE: usize = 500;
+/// Between tries when the database fails.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// Presence on this node.
+#[derive(Debug)]
+pub(crate) struct Presence {
+    db: Db,
+    hub: Arc<Hub>,
+    bus: Arc<dyn Bus>,
+    /// Who was told to be there.
+    present: Mutex<HashSet<UserId>>,
+    /// Whose override or custom status has changed.
+    changed: Mutex<HashSet<UserId>>,
+    news: Notify,
+}
+
+/// What the worker keeps between rounds.
+#[derive(Default)]
+struct Rounds {
+    /// Without a connection, until when that is none of the others' concern.
+    leaving: HashMap<UserId, Instant>,
+    /// To be told: whose status changed, and whether by connection alone.
+    due: HashMap<UserId, bool>,
+    next_expiry: Option<Timestamp>,
+}
+
+impl Presence {
+    pub(crate) fn new(db: Db, hub: Arc<Hub>, bus: Arc<dyn Bus>) -> Self {
+        Self { db, hub, bus, present: Mutex::default(), changed: Mutex::default(), news: Notify::new() }
+    }
+
+    /// The status that somebody has who has set this.
+    pub(crate) fn status(&self, user_id: UserId, stored: StoredStatus) -> Status {
+        let is_here = self.hub.is_connected(user_id) || lock(&self.present).contains(&user_id);
+        let by_connection = if is_here { PresenceStatus::Online } else { PresenceStatus::Offline };
+        let status = stored.status.unwrap_or(by_connection);
+        Status { user_id, status, message: stored.message, expires_at: stored.expires_at }
+    }
+
+    /// Tells of a changed override or custom status, soon.
+    pub(crate) fn announce(&self, user_id: UserId) {
+        lock(&self.changed).insert(user_id);
+        self.news.notify_one();
+    }
+
+    /// Tells of a changed account those who are told of its presence.
+    pub(crate) async fn announce_account(&self, user: &User) -> Result<(), StoreError> {
+        let recipients = self.recipients(user.user_id).await?;
+        let event = UserEvent::UserUpdated(Box::new(parlour_protocol::event::UserUpdated { user: user.clone() }));
+        self.bus.publish(BusEvent::Users { user_ids: recipients.into(), event: Arc::new(event) });
+        Ok(())
+    }
+
+    /// The user, and those who listen to a room that the user is in.
+    async fn recipients(&self, user_id: UserId) -> Result<Vec<UserId>, StoreError> {
+        let rooms = members::rooms_of(&self.db, user_id).await?;
+        let mut recipients = self.hub.listeners(&rooms, CROWD, RECIPIENTS);
+        recipients.remove(&user_id);
+        Ok(std::iter::once(user_id).chain(recipients).collect())
+    }
+
+    /// Tells of changes until shutdown.
+    pub(crate) async fn run(self: Arc<Self>, shutdown: CancellationToken) {
+        let mut rounds = Rounds { next_expiry: Some(Timestamp::from_millis(0)), ..Rounds::default() };
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = self.hub.moved() => {}
+                () = self.news.notified() => {}
+                () = time::sleep_until(rounds.wake_at()) => {}
+            }
+            if shutdown.run_until_cancelled(time::sleep(GATHER)).await.is_none() {
+                return;
+            }
+            if let Err(error) = self.round(&mut rounds).await {
+                tracing::warn!(%error, "presence is told late");
+                self.news.notify_one();
+                if shutdown.run_until_cancelled(time::sleep(RETRY)).await.is_none() {
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn round(&self, rounds: &mut Rounds) -> Result<(), StoreError> {
+        for user_id in self.hub.take_moved() {
+            self.take_move(rounds, user_id);
+        }
+        let now = Instant::now();
+        let gone: Vec<UserId> =
+            rounds.leaving.iter().filter(|(_, until)| **until <= now).map(|(user_id, _)| *user_id).collect();
+        for user_id in gone {
+            rounds.leaving.remove(&user_id);
+            lock(&self.present).remove(&user_id);
+            rounds.due.entry(user_id).or_insert(true);
+        }
+        let changed = std::mem::take(&mut *lock(&self.changed));
+        let has_changed = !changed.is_empty();
+        rounds.due.extend(changed.into_iter().map(|user_id| (user_id, false)));
+        let now = Timestamp::now();
+        if rounds.next_expiry.is_some_and(|next| next <= now) {
+            let expired = statuses::expire(&self.db, now).await?;
+            rounds.due.extend(expired.into_iter().map(|user_id| (user_id, false)));
+            rounds.next_expiry = statuses::next_expiry(&self.db).await?;
+        } else if has_changed {
+            rounds.next_expiry = statuses::next_expiry(&self.db).await?;
+        }
+        self.tell(rounds).await
+    }
+
+    fn take_move(&self, rounds: &mut Rounds, user_id: UserId) {
+        if self.hub.is_connected(user_id) {
+            rounds.leaving.remove(&user_id);
+            if lock(&self.present).insert(user_id) {
+                rounds.due.entry(user_id).or_insert(true);
+            }
+        } else if lock(&self.present).contains(&user_id) {
+            rounds.leaving.entry(user_id).or_insert_with(|| Instant::now() + GRACE);
+        }
+    }
+
+    /// Tells what is due, as much as one round may.
+    async fn tell(&self, rounds: &mut Rounds) -> Result<(), StoreError> {
+        let mut sent = 0;
+        while sent < ROUND && !rounds.due.is_empty() {
+            let page: Vec<(UserId, bool)> =
+                rounds.due.iter().take(PAGE).map(|(user_id, by_connection)| (*user_id, *by_connection)).collect();
+            let user_ids: Vec<UserId> = page.iter().map(|(user_id, _)| *user_id).collect();
+            let mut stored = statuses::of(&self.db, &user_ids, Timestamp::now()).await?;
+            for (user_id, by_connection) in page {
+                let stored = stored.remove(&user_id).unwrap_or_default();
+                // Under an override nobody sees who comes and goes.
+                if !(by_connection && stored.status.is_some()) {
+                    let recipients = self.recipients(user_id).await?;
+                    sent += recipients.len();
+                    let status = self.status(user_id, stored);
+                    let event = Arc::new(UserEvent::StatusChanged(Box::new(StatusChanged { status })));
+                    self.bus.publish(BusEvent::Users { user_ids: recipients.into(), event });
+                }
+                rounds.due.remove(&user_id);
+                if sent >= ROUND {
+                    self.news.notify_one();
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rounds {
+    /// When something is due by time alone.
+    fn wake_at(&self) -> Instant {
+        let now = Instant::now();
+        let expiry = self.next_expiry.map(|next| now + next.since(Timestamp::now()));
+        // An hour stands for never: the timer is set anew with each change.
+        let never = now + Duration::from_secs(3600);
+        self.leaving.values().copied().chain(expiry).fold(never, Instant::min)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
