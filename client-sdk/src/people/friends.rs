@@ -4,8 +4,8 @@ use parlour_protocol::{
     Set, Text, UserId,
     object::{Friend, FriendRequest, User},
     operation::{
-        self, BlockAdd, BlockList, BlockRemove, FriendAccept, FriendCancel, FriendDecline, FriendList,
-        FriendListReply, FriendRemove, UserGet, UserSearch,
+        self, BlockAdd, BlockList, BlockRemove, FriendAccept, FriendCancel, FriendDecline, FriendList, FriendListReply,
+        FriendRemove, UserGet, UserSearch,
     },
 };
 

@@ -6,8 +6,8 @@ use parlour_protocol::{
     FileId, Int, Nonce, RowKey, Set, Text,
     object::Message,
     operation::{
-        AttachedFile, Format, Limit, MessageEdit, MessageList, MessageListReply, MessageReply, MessageSend, Order, Position,
-        Subscribed,
+        AttachedFile, Format, Limit, MessageEdit, MessageList, MessageListReply, MessageReply, MessageSend, Order,
+        Position, Subscribed,
     },
 };
 use tokio::time::Instant;

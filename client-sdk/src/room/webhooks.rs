@@ -3,9 +3,7 @@
 use parlour_protocol::{
     Name, WebhookId,
     object::Webhook,
-    operation::{
-        WebhookCreate, WebhookDelete, WebhookList, WebhookRotate, WebhookSecretReply, WebhookUpdate,
-    },
+    operation::{WebhookCreate, WebhookDelete, WebhookList, WebhookRotate, WebhookSecretReply, WebhookUpdate},
 };
 
 use super::Room;
