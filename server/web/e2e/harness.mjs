@@ -297,6 +297,7 @@ export class Pair {
     const link = await this.ada.inviteLink();
     const person = await Person.register(this.browser, this.server, name, { path: new URL(link).pathname, url: url ?? this.server.url, ...options });
     await person.page.getByRole("button", { name: "Join room" }).click();
+    await person.composer.waitFor();
     await person.inRoom(room);
     return person;
   }

@@ -38,7 +38,7 @@ describe("keeping order", { concurrency: 1 }, () => {
 
   test("a role is made, given to a member, and its bits are theirs at once", async () => {
     const dialog = await settings("Roles");
-    await dialog.getByLabel("Name").fill("Steward");
+    await dialog.getByLabel("Name", { exact: true }).fill("Steward");
     await dialog.getByLabel("Manage the room").check();
     await dialog.getByRole("button", { name: "Create role" }).click();
     await dialog.getByRole("button", { name: "Delete this role" }).waitFor();

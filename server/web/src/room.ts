@@ -82,7 +82,13 @@ export class RoomModel {
   readonly openedAt = signal("");
 
   // The view changes with every message that one sends; what is drawn of it seldom does.
-  private readonly shownName = computed(() => this.view.value.room.name || "Untitled room");
+  private readonly shownName = computed(() => {
+    const { room, participants = [], participantCount = participants.length } = this.view.value;
+    if (room.type !== "DirectMessage") return room.name || "Untitled room";
+    if (participants.length === 0) return "Just you";
+    const names = participants.map((user) => user.name ?? "…").join(", ");
+    return participantCount > participants.length ? `${names} and ${participantCount - participants.length} more` : names;
+  });
   private readonly permissions = computed(() => Number(this.view.value.permissions ?? "0"));
   private readonly silenced = computed(() => {
     const { room, membership } = this.view.value;
