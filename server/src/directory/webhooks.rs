@@ -35,8 +35,8 @@ struct WebhookRow {
     updated_at: i64,
 }
 
-const COLUMNS: &str = "w.webhook_id, w.room_id, w.creator_id, w.name, w.is_active, w.app_user_id, w.app_name, \
-    w.app_image, w.token_hash, w.created_at, w.updated_at";
+const COLUMNS: &str = "webhook_id, room_id, creator_id, name, is_active, app_user_id, app_name, app_image, \
+    token_hash, created_at, updated_at";
 
 impl From<WebhookRow> for StoredWebhook {
     fn from(row: WebhookRow) -> Self {
