@@ -43,8 +43,11 @@ try {
   await ada.message("Note G is the best thing anybody wrote about it, by the way.").getByRole("button", { name: "Reply" }).click();
   await ada.say("You are too kind. It weaves algebraical patterns, just as the loom weaves flowers and leaves.");
   await bob.sees("You are too kind. It weaves algebraical patterns, just as the loom weaves flowers and leaves.");
+  await bob.act("You are too kind. It weaves algebraical patterns, just as the loom weaves flowers and leaves.", "React");
+  await bob.page.getByRole("button", { name: "❤️" }).click();
+  await ada.page.locator(".reaction").waitFor();
   await ada.page.getByRole("button", { name: "Members" }).click();
-  await ada.page.mouse.move(560, 80);
+  await ada.page.mouse.move(180, 600);
   await bob.page.mouse.move(180, 30);
   await bob.composer.pressSequentially("I shall quote you on that");
   await ada.page.getByText("Charles is typing", { exact: true }).waitFor();

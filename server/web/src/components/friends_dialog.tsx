@@ -59,7 +59,7 @@ export function FriendsDialog(): JSX.Element {
         <People title="Your friends">
           {friends.value?.length === 0 && <li class="panel-note">Nobody yet.</li>}
           {friends.value?.map(({ user }) => (
-            <li key={user.userId} class="person">
+            <li key={user.userId} class="people-row">
               <Check
                 label={user.name ?? "…"}
                 isOn={chosen.includes(user.userId)}
@@ -93,7 +93,7 @@ function People({ title, children }: { title: string; children: preact.Component
 
 function Person({ user, actions }: { user: User; actions: Record<string, () => Promise<unknown>> }): JSX.Element {
   return (
-    <li class="person">
+    <li class="people-row">
       <Avatar id={user.userId} name={user.name ?? ""} image={user.image} size="small" />
       <bdi class="member-name">{user.name}</bdi>
       {Object.entries(actions).map(([text, run]) => (
