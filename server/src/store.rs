@@ -267,6 +267,15 @@ pub enum RoomChange {
 }
 
 impl RoomChange {
+    /// Whether something is left to be removed in the background.
+    pub(crate) fn leaves_purge(&self) -> bool {
+        match self {
+            Self::DeleteRoom { .. } => true,
+            Self::Moderate(moderate) => matches!(moderate.effect, Effect::Ban { purges: true }),
+            _ => false,
+        }
+    }
+
     /// The message that it changes; none when it makes one, or is not about messages.
     pub(crate) fn row_key(&self) -> Option<RowKey> {
         match self {

@@ -4,6 +4,7 @@ mod faults;
 mod idempotence;
 mod logs;
 mod messages;
+mod moderation;
 mod pages;
 mod parts;
 mod rooms;

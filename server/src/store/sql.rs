@@ -9,6 +9,7 @@ mod group;
 mod message_change;
 mod moderation;
 mod participants;
+mod purge;
 mod read;
 mod retention;
 mod role;
@@ -30,10 +31,10 @@ use parlour_protocol::{
     Nonce, RoomId, RowKey, Timestamp, UserId,
     object::{Head, Message},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::writer::Queued;
+use self::{purge::Purger, writer::Queued};
 use super::{Append, AppendError, ListQuery, LogRead, MessageStore, Origin, PendingAppend, StoreError, db::Db};
 use crate::bus::Bus;
 
@@ -50,12 +51,20 @@ pub struct SqlStore {
 }
 
 impl SqlStore {
-    /// Starts the writer and the retention of logs. When `stop` is cancelled the writer takes nothing new, commits
+    /// Starts the writer, the purger and the retention of logs. When `stop` is cancelled the writer takes nothing new, commits
     /// what it has, and ends.
     pub fn start(db: Db, bus: Arc<dyn Bus>, tasks: &TaskTracker, stop: CancellationToken) -> Self {
         let (queue, receiver) = mpsc::channel(QUEUE);
         let generation = Arc::new(AtomicU64::new(0));
-        tasks.spawn(writer::run(db.clone(), bus, Arc::clone(&generation), receiver, stop.clone()));
+        let called = Arc::new(Notify::new());
+        let purger = Purger {
+            db: db.clone(),
+            queue: queue.clone(),
+            generation: Arc::clone(&generation),
+            called: Arc::clone(&called),
+        };
+        tasks.spawn(writer::run(db.clone(), bus, Arc::clone(&generation), receiver, called, stop.clone()));
+        tasks.spawn(purger.run(stop.clone()));
         tasks.spawn(retention::run(db.clone(), stop));
         Self { db, queue, generation }
     }

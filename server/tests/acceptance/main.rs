@@ -23,6 +23,10 @@
 //! | `direct_messages` | one room for each set of people, hiding, adding, blocks |
 //! | `presence` | statuses, who is told of them, deleted accounts |
 //! | `endings` | 4413, 1001, expired tokens, sockets that say nothing |
+//! | `roles` | rights, the hierarchy, what a lost right ends |
+//! | `moderation` | kicks, timeouts, bans, warnings, the log, notes |
+//! | `word_filter` | what it finds and what follows |
+//! | `permission_matrix` | who may do what, in one table |
 //! | `worked` | the worked exchanges of the protocol's annex |
 //! | `durability` | a killed server comes back with everything it acknowledged |
 
@@ -43,13 +47,17 @@ mod invites;
 mod membership;
 mod mentions;
 mod messages;
+mod moderation;
+mod permission_matrix;
 mod pins;
 mod polls;
 mod presence;
 mod provider;
 mod reactions;
 mod reading;
+mod roles;
 mod rooms;
 mod subscribe;
 mod threads;
+mod word_filter;
 mod worked;

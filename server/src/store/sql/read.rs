@@ -1,6 +1,6 @@
 //! Reading: heads, the folded log, pages of messages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use parlour_protocol::{
     DurableEvent, Nonce, OptionId, RoomId, RowKey, Timestamp, UserId,
@@ -118,8 +118,30 @@ pub(super) async fn log(
             entries.extend(decode(&payload)?.map(|event| LogEntry { seq: unsigned(seq), event: event.into() }));
         }
     }
+    leave_out_purged(&mut entries);
     entries.sort_unstable_by_key(|entry| entry.seq);
     Ok(LogRead::Entries { entries, seq: up_to })
+}
+
+/// What a purge names comes in no other entry.
+fn leave_out_purged(entries: &mut Vec<LogEntry>) {
+    let purged: HashSet<RowKey> = entries
+        .iter()
+        .filter_map(|entry| match &*entry.event {
+            DurableEvent::MessagePurged(purged) => Some(&purged.row_keys),
+            _ => None,
+        })
+        .flatten()
+        .copied()
+        .collect();
+    if purged.is_empty() {
+        return;
+    }
+    entries.retain(|entry| match &*entry.event {
+        DurableEvent::MessageUpdated(updated) => !purged.contains(&updated.row_key),
+        DurableEvent::MessageDeleted(deleted) => !purged.contains(&deleted.row_key),
+        _ => true,
+    });
 }
 
 /// The messages that entries after `after` up to `up_to` are about. Those created there are the newest of the room:

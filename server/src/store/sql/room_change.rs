@@ -139,6 +139,7 @@ impl Group<'_> {
         ] {
             self.tx.query(sql).bind(room_id).execute().await?;
         }
+        self.begin_purge(append, None).await?;
         let event = DurableEvent::RoomDeleted(Box::new(RoomDeleted { user_id: by }));
         let entry = self.log(append, event, None)?;
         self.known.members.retain(|(room, _), _| *room != room_id);

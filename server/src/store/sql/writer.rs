@@ -14,7 +14,7 @@ use std::{
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use parlour_protocol::RoomId;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -62,10 +62,11 @@ pub(super) async fn run(
     bus: Arc<dyn Bus>,
     generation: Arc<AtomicU64>,
     queue: mpsc::Receiver<Queued>,
+    purger: Arc<Notify>,
     stop: CancellationToken,
 ) {
     let is_sqlite = db.is_sqlite();
-    let writer = Writer { db, bus, generation, known: is_sqlite.then(Mutex::default) };
+    let writer = Writer { db, bus, generation, purger, known: is_sqlite.then(Mutex::default) };
     if is_sqlite { writer.run_one(queue, stop).await } else { writer.run_lanes(queue, stop).await }
 }
 
@@ -73,6 +74,8 @@ struct Writer {
     db: Db,
     bus: Arc<dyn Bus>,
     generation: Arc<AtomicU64>,
+    /// Called when a commit leaves something to purge.
+    purger: Arc<Notify>,
     /// Kept from group to group where nobody else writes. Taken out while a group runs, so that one that fails or is
     /// given up leaves nothing behind.
     known: Option<Mutex<Known>>,
@@ -162,6 +165,9 @@ impl Writer {
 
     fn publish(&self, append: &Append, outcome: &Outcome) {
         let Ok(appended) = outcome else { return };
+        if append.change.leaves_purge() {
+            self.purger.notify_one();
+        }
         // What follows the first entry is the server's own.
         let causes = std::iter::once(append.cause).chain(std::iter::repeat(None));
         for (entry, cause) in appended.entries.iter().zip(causes) {
