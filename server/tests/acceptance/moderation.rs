@@ -38,8 +38,12 @@ impl Scene {
     }
 
     fn action(&self, kind: &str, user: &User) -> Value {
-        json!({ "roomId": self.room, "userId": user.id, "type": kind, "reason": "spam", "nonce": nonce() })
+        action(&self.room, kind, user)
     }
+}
+
+fn action(room: &str, kind: &str, user: &User) -> Value {
+    json!({ "roomId": room, "userId": user.id, "type": kind, "reason": "spam", "nonce": nonce() })
 }
 
 #[tokio::test]
@@ -110,7 +114,8 @@ async fn s_151_a_timeout_is_exact_and_nobody_is_exempt() {
         let until = event["data"]["changes"]["timeoutUntil"].clone();
         let time = |value: &Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
         assert_eq!(time(&until).as_millisecond() - time(&entry["createdAt"]).as_millisecond(), duration, "exact");
-        assert_eq!(scene.cid.1.event("membership.updated").await["data"]["membership"]["timeoutUntil"], until);
+        // Their own send told them of a moved marker too.
+        while scene.cid.1.event("membership.updated").await["data"]["membership"]["timeoutUntil"] != until {}
         let acted = scene.cid.1.event("moderation.action").await;
         assert_eq!((&acted["data"]["type"], &acted["data"]["durationMs"]), (&json!("TimeoutUser"), &json!(duration)));
     }
@@ -217,13 +222,14 @@ async fn s_150_refusals_come_in_their_order() {
     let server = Server::shared().await;
     let mut scene = Scene::new(&server).await;
     let stranger = server.user("Eve").await;
+    let room = scene.room.clone();
     let (ada, bob, cid) = (&scene.ada.0, &scene.bob.0, &scene.cid.0);
-    let kick = |user: &User| scene.action("KickFromRoom", user);
+    let kick = |user: &User| action(&room, "KickFromRoom", user);
     // Oneself before the right, the right before whether they are there, and that before what is not built.
     assert_eq!(scene.cid.1.refused("moderation.execute", kick(cid)).await, "bad_request");
     assert_eq!(scene.cid.1.refused("moderation.execute", kick(&stranger)).await, "forbidden");
     assert_eq!(scene.bob.1.refused("moderation.execute", kick(ada)).await, "forbidden", "the owner");
-    let mute = |user: &User| scene.action("ForceMute", user);
+    let mute = |user: &User| action(&room, "ForceMute", user);
     assert_eq!(scene.bob.1.refused("moderation.execute", mute(cid)).await, "forbidden", "no MuteMembers");
     assert_eq!(scene.ada.1.refused("moderation.execute", mute(&stranger)).await, "not_found");
     assert_eq!(scene.ada.1.refused("moderation.execute", mute(cid)).await, "unsupported");

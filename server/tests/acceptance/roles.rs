@@ -38,6 +38,7 @@ async fn s_144_rights_are_everyones_and_ones_own() {
     let room = owner.room("Tea").await;
     owner.bring(&room, &mut client).await;
     owner.subscribe(&room).await;
+    owner.settled().await;
     assert_eq!(own(&mut owner, &room).await["permissions"], "32767", "s_143");
     let kicker = role(&mut owner, &room, 3, KICK).await;
     let other = role(&mut owner, &room, 7, 512).await;
@@ -130,6 +131,7 @@ async fn s_149_assigning_twice_and_revoking_what_is_not_held_change_nothing() {
     owner.bring(&room, &mut client).await;
     let id = role(&mut owner, &room, 1, 0).await;
     owner.subscribe(&room).await;
+    owner.settled().await;
     let to = |user: &str| json!({ "roomId": room, "roleId": id, "userId": user });
     for op in ["role.assign", "role.assign", "role.revoke", "role.revoke"] {
         owner.ok(op, to(&bob.id)).await;
@@ -164,6 +166,7 @@ async fn a_repeat_of_a_created_role_is_the_same_role() {
     let (_, mut owner) = server.client("Ada").await;
     let room = owner.room("Tea").await;
     owner.subscribe(&room).await;
+    owner.settled().await;
     let data = json!({ "roomId": room, "name": " Keepers ", "color": "#ff0000", "position": 3, "nonce": nonce() });
     let first = owner.ok("role.create", data.clone()).await;
     assert_eq!((&first["role"]["name"], &first["role"]["color"]), (&json!("Keepers"), &json!("#ff0000")));
@@ -195,6 +198,7 @@ async fn a_lost_right_to_read_ends_delivery_and_a_regained_one_is_told() {
     let mut second = Client::of(&server, &bob).await;
     for listener in [&mut client, &mut second, &mut holder] {
         listener.subscribe(&room).await;
+        listener.settled().await;
     }
     owner.say(&room, "seen").await;
     let id = everyone(&mut owner, &room).await;
