@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::CliError;
-use crate::{app::open_database, blobs::folder::files_of, config::Config, store::backup as copies};
+use crate::{app::open_database, config::Config, store::backup as copies};
 
 fn embedded_only(config: &Config, what: &str) -> Result<(), CliError> {
     match config.database_url {
@@ -17,7 +17,6 @@ pub(super) async fn backup(config: &Config, file: &Path) -> Result<(), CliError>
     embedded_only(config, "backup")?;
     copies::backup(&config.data_dir, file).await?;
     println!("the database of {} is copied to {}", config.data_dir.display(), file.display());
-    println!("attached files are not in it: copy {} too", files_of(&config.data_dir).display());
     Ok(())
 }
 
