@@ -82,3 +82,36 @@ async fn s_064_s_068_each_room_has_its_own_outcome() {
     let stolen = json!({ "roomId": rooms[0], "rowKey": message["rowKey"], "roomIds": [own] });
     assert_eq!(eve.refused("message.forward", stolen).await, "forbidden");
 }
+
+#[tokio::test]
+async fn s_066_body_and_note_are_judged_together() {
+    let server = Server::shared().await;
+    let (_, mut owner) = server.client("Ada").await;
+    let (_, mut client) = server.client("Bob").await;
+    let (source, target) = (owner.room("Source").await, owner.room("Target").await);
+    owner.bring(&source, &mut client).await;
+    owner.bring(&target, &mut client).await;
+    let words = json!({ "roomId": target, "words": [{ "word": "coffee" }] });
+    owner.ok("filter.set", words).await;
+    let (clean, dirty) = (client.say(&source, "tea").await, client.say(&source, "coffee").await);
+    let forward = |message: &Value, note: &str| {
+        json!({ "roomId": source, "rowKey": message["rowKey"], "roomIds": [target, source], "message": note,
+            "nonce": nonce() })
+    };
+    for (message, note) in [(&dirty, ""), (&dirty, "clean"), (&clean, "more coffee")] {
+        let reply = client.ok("message.forward", forward(message, note)).await;
+        assert_eq!(results(&reply)[0]["error"]["code"], "word_filtered", "{note}");
+        assert!(results(&reply)[0].get("message").is_none());
+        assert!(results(&reply)[1].get("message").is_some(), "the other room has no filter");
+    }
+    let reply = client.ok("message.forward", forward(&clean, "clean")).await;
+    assert!(results(&reply)[0].get("note").is_some());
+    let list = owner.ok("message.list", json!({ "roomId": target })).await;
+    assert_eq!(texts(&list)[..2], ["clean", "tea"]);
+    // A poll is judged by what it asks.
+    for (question, label) in [("coffee?", "no"), ("which?", "coffee")] {
+        let poll = json!({ "question": question, "options": [{ "label": "yes" }, { "label": label }] });
+        let data = json!({ "roomId": target, "type": "Poll", "poll": poll, "nonce": nonce() });
+        assert_eq!(client.refused("message.send", data).await, "word_filtered");
+    }
+}

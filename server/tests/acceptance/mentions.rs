@@ -78,6 +78,44 @@ async fn s_089_broadcasts_count_once_and_not_for_those_who_set_never() {
 }
 
 #[tokio::test]
+async fn s_090_a_role_is_mentioned_by_those_who_may() {
+    let server = Server::shared().await;
+    let (_, mut owner) = server.client("Ada").await;
+    let (bob, mut client) = server.client("Bob").await;
+    let (_, mut third) = server.client("Cleo").await;
+    let room = owner.room("Tea").await;
+    owner.bring(&room, &mut client).await;
+    owner.bring(&room, &mut third).await;
+    let role = owner.ok("role.create", json!({ "roomId": room, "name": "Brewers", "nonce": nonce() })).await;
+    let role_id = role["role"]["roleId"].as_str().unwrap();
+    owner.ok("role.assign", json!({ "roomId": room, "roleId": role_id, "userId": bob.id })).await;
+    client.settled().await;
+    let text = format!("<@&{role_id}> @here <@{}>", bob.id);
+    let message = markdown(&mut owner, &room, &text).await;
+    assert_eq!(message["mentions"], json!([role_id, "@here", bob.id]));
+    assert_eq!(client.event("membership.updated").await["data"]["membership"]["mentionCount"], 1);
+    let message = markdown(&mut third, &room, &format!("<@&{role_id}>")).await;
+    assert_eq!(message["mentions"], json!([role_id]));
+    assert_eq!(counts(&mut client, &room).await, (2, 2));
+    // Without MentionEveryone all but users is text, in edits and in forwards too.
+    let roles = owner.ok("role.list", json!({ "roomIds": [room] })).await;
+    let everyone = items(&roles).iter().find(|role| role["isEveryone"] == true).unwrap()["roleId"].clone();
+    owner.ok("role.update", json!({ "roomId": room, "roleId": everyone, "permissions": "3" })).await;
+    let silent = markdown(&mut third, &room, &text).await;
+    assert_eq!(silent["mentions"], json!([bob.id]));
+    assert!(silent["message"].as_str().unwrap().contains("@here"), "{silent}");
+    let edit = json!({ "roomId": room, "rowKey": silent["rowKey"], "message": "@everyone", "format": "Markdown" });
+    assert!(third.ok("message.edit", edit).await["message"].get("mentions").is_none());
+    let forward = json!({ "roomId": room, "rowKey": message["rowKey"], "roomIds": [room], "nonce": nonce() });
+    let copy = third.ok("message.forward", forward.clone()).await["results"][0]["message"].take();
+    assert!(copy.get("mentions").is_none(), "{copy}");
+    let mut by_owner = forward;
+    by_owner["nonce"] = json!(nonce());
+    let copy = owner.ok("message.forward", by_owner).await["results"][0]["message"].take();
+    assert_eq!(copy["mentions"], json!([role_id]));
+}
+
+#[tokio::test]
 async fn bl_076_nothing_in_code_links_or_quotations_mentions() {
     let server = Server::shared().await;
     let (_, mut owner) = server.client("Ada").await;

@@ -18,7 +18,7 @@ use super::{
     conformance,
     subject::{Subject, nonce, text},
 };
-use crate::store::{AppendError, LogEntry, LogRead, NewMessage, RoomChange};
+use crate::store::{AppendError, LogEntry, LogRead, NewMessage, RoomChange, moderation::Purge};
 
 type Timeline = BTreeMap<RowKey, Message>;
 
@@ -39,6 +39,11 @@ fn apply(timeline: &mut Timeline, entries: &[LogEntry]) {
             },
             DurableEvent::MessageDeleted(deleted) => {
                 timeline.remove(&deleted.row_key);
+            }
+            DurableEvent::MessagePurged(purged) => {
+                for row_key in &purged.row_keys {
+                    timeline.remove(row_key);
+                }
             }
             DurableEvent::ReactionAdded(event) | DurableEvent::ReactionRemoved(event) => {
                 let reactions = &mut next(timeline, event.row_key, event.rev).reactions;
@@ -120,6 +125,7 @@ async fn change(subject: &Subject, room_id: RoomId, user_id: UserId, random: &mu
             let option_id = options.get(random.random_range(0..=options.len())).map(|option| option.id);
             RoomChange::Vote { row_key, user_id, option_id }
         }
+        (17, Some(row_key)) => RoomChange::Purge(Purge { row_keys: vec![row_key] }),
         (15..=17, _) => RoomChange::Send(Box::new(new_poll(user_id))),
         _ => RoomChange::Send(Box::new(text(user_id, &body))),
     };
@@ -302,7 +308,27 @@ async fn bl_053_the_same_catch_up_is_read_every_time(subject: Subject) {
     }
 }
 
+async fn what_was_purged_comes_in_no_other_entry(subject: Subject) {
+    let (room_id, owner) = subject.room().await;
+    let (old, kept) = (subject.send(room_id, owner, "old").await, subject.send(room_id, owner, "kept").await);
+    let position = subject.head(room_id).await.seq;
+    let new = subject.send(room_id, owner, "new").await;
+    for row_key in [old.row_key, kept.row_key, new.row_key] {
+        let change = RoomChange::AddReaction { row_key, user_id: owner, emoji: "a".to_owned() };
+        subject.apply(room_id, change).await.unwrap();
+    }
+    let row_keys = vec![old.row_key, new.row_key];
+    subject.apply(room_id, RoomChange::Purge(Purge { row_keys: row_keys.clone() })).await.unwrap();
+    let entries = subject.log(room_id, position).await;
+    assert_eq!(entries.len(), 2, "{entries:?}");
+    let DurableEvent::MessageUpdated(updated) = &*entries[0].event else { panic!("{entries:?}") };
+    assert_eq!((entries[0].seq, updated.row_key), (position + 3, kept.row_key));
+    let DurableEvent::MessagePurged(purged) = &*entries[1].event else { panic!("{entries:?}") };
+    assert_eq!(purged.row_keys, row_keys);
+}
+
 conformance!(
+    what_was_purged_comes_in_no_other_entry,
     the_log_of_many_writers_has_no_hole_and_the_order_of_keys,
     folding_tells_each_message_once,
     what_is_too_far_back_is_out_of_reach,
