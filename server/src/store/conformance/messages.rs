@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use parlour_protocol::{
-    AppUserId, ConnectionId, DurableEvent, FileId, MessageType, OptionId,
-    object::{File, LinkPreview, MessageAppUser, MessageChange, Poll, PollOption},
+    AppUserId, ConnectionId, DurableEvent, MessageType, OptionId,
+    object::{LinkPreview, MessageAppUser, MessageChange, Poll, PollOption},
 };
 
 use super::{
@@ -50,13 +50,7 @@ async fn all_parts_of_a_message_are_kept(subject: Subject) {
         app_user: Some(MessageAppUser { id: AppUserId::new(), name: "Bot".to_owned(), image: String::new() }),
         origin: Origin::Forward,
         nonce: Some(nonce("hidden")),
-        files: vec![File {
-            file_id: FileId::new(),
-            filename: "a.png".to_owned(),
-            mimetype: "image/png".to_owned(),
-            size: 12,
-            has_thumbnail: true,
-        }],
+        files: vec![subject.upload(room_id, owner, "a.png").await],
         link_preview: Some(LinkPreview {
             url: "https://example.org".to_owned(),
             media_type: String::new(),

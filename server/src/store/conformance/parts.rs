@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parlour_protocol::{
     DurableEvent, FileId, MessageType, OptionId, RoomId, RowKey, UserId,
-    object::{File, LinkPreview, Message, MessageChange, Poll, PollOption},
+    object::{LinkPreview, Message, MessageChange, Poll, PollOption},
 };
 
 use super::{
@@ -25,16 +25,6 @@ fn remove(row_key: RowKey, user_id: UserId, emoji: &str) -> RoomChange {
 
 async fn stored(subject: &Subject, room_id: RoomId, row_key: RowKey) -> Message {
     subject.store.get(room_id, &[row_key]).await.unwrap().pop().expect("a live message")
-}
-
-fn file(name: &str) -> File {
-    File {
-        file_id: FileId::new(),
-        filename: name.to_owned(),
-        mimetype: "image/png".to_owned(),
-        size: 12,
-        has_thumbnail: false,
-    }
 }
 
 fn preview(title: &str) -> LinkPreview {
@@ -217,7 +207,7 @@ async fn a_pin_comes_with_a_line_once(subject: Subject) {
 
 async fn files_and_previews_go_one_by_one(subject: Subject) {
     let (room_id, owner) = subject.room().await;
-    let files = [file("a.png"), file("b.png")];
+    let files = [subject.upload(room_id, owner, "a.png").await, subject.upload(room_id, owner, "b.png").await];
     let new = NewMessage { files: files.to_vec(), ..text(owner, "look") };
     let row_key = subject.post(room_id, new).await.unwrap().message.unwrap().row_key;
     let shown = RoomChange::SetPreview { row_key, body_rev: 1, preview: Box::new(preview("one")) };
@@ -243,8 +233,11 @@ async fn files_and_previews_go_one_by_one(subject: Subject) {
 /// Holds the room's writes while changes that read and write one message pile up behind.
 async fn changes_that_meet_all_land(subject: Subject) {
     let (room_id, owner) = subject.room().await;
+    let mut files = Vec::new();
+    for name in ["a.png", "b.png", "c.png"] {
+        files.push(subject.upload(room_id, owner, name).await);
+    }
     let subject = Arc::new(subject);
-    let files = [file("a.png"), file("b.png"), file("c.png")];
     let new = NewMessage { files: files.to_vec(), link_preview: Some(preview("one")), ..text(owner, "look") };
     let row_key = subject.post(room_id, new).await.unwrap().message.unwrap().row_key;
     subject.apply(room_id, RoomChange::Pin { row_key, by: owner }).await.unwrap();

@@ -9,8 +9,8 @@ use std::{
 };
 
 use parlour_protocol::{
-    DurableEvent, InviteId, MessageType, Nonce, RoomId, RowKey, UserId,
-    object::{Head, Message},
+    DurableEvent, FileId, InviteId, MessageType, Nonce, RoomId, RowKey, UserId,
+    object::{File, Head, Message},
     operation::Order,
 };
 use tokio::sync::broadcast;
@@ -168,6 +168,34 @@ impl Subject {
             .await
             .unwrap();
         invite_id
+    }
+
+    /// An upload that waits for its message.
+    pub(super) async fn upload(&self, room_id: RoomId, user_id: UserId, filename: &str) -> File {
+        let (file_id, mimetype) = (FileId::new(), "image/png");
+        let file = File {
+            file_id,
+            filename: filename.to_owned(),
+            mimetype: mimetype.to_owned(),
+            size: 12,
+            has_thumbnail: true,
+        };
+        self.db()
+            .write(
+                "insert into file (file_id, kind, room_id, user_id, filename, mimetype, size, has_thumbnail, \
+                 created_at, expires_at) values ($1, 'File', $2, $3, $4, $5, 12, $6, 1, $7)",
+            )
+            .bind(file_id.uuid())
+            .bind(room_id)
+            .bind(user_id)
+            .bind(filename)
+            .bind(mimetype)
+            .bind(true)
+            .bind(START / 1_000_000 + 3_600_000)
+            .execute()
+            .await
+            .unwrap();
+        file
     }
 
     /// The one number of a query about a room.
