@@ -41,7 +41,7 @@ async fn s_087_s_088_mentions_by_name_count_for_everyone_named() {
     owner.bring(&room, &mut client).await;
     owner.bring(&room, &mut third).await;
     client.ok("membership.update", json!({ "roomId": room, "notificationType": "Never" })).await;
-    client.settled().await;
+    client.event("membership.updated").await;
     owner.say(&room, "no mention").await;
     assert_eq!(counts(&mut client, &room).await, (1, 0));
     markdown(&mut owner, &room, &format!("<@{}>", bob.id)).await;
