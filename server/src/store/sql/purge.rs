@@ -45,7 +45,6 @@ const TABLES: &[(&str, &str)] = &[
     ("moderation_note", "note_id"),
     ("rejected_message", "room_id, user_id, origin, nonce"),
     ("room_filter", "room_id"),
-    ("room_log", "room_id, seq"),
 ];
 
 pub(super) struct Purger {
@@ -123,13 +122,20 @@ impl Purger {
         pending.await.map_err(|_| gone())?.map(drop)
     }
 
-    /// Removes all rows of a room but the one that says that it was there.
+    /// Removes all rows of a room but the one that says that it was there, and the entry that says that it ended: who
+    /// is behind still reads that.
     async fn purge_room(&self, room_id: RoomId) -> Result<(), StoreError> {
-        for (table, key) in TABLES {
-            let sql = format!(
+        let sql = "update room_head set log_floor = seq - 1 where room_id = $1 and log_floor < seq - 1";
+        self.db.write(sql).bind(room_id).execute().await?;
+        let of_log = "delete from room_log where room_id = $1 and seq in (select l.seq from room_log l \
+            join room_head h on h.room_id = l.room_id where l.room_id = $1 and l.seq <= h.log_floor limit $2)";
+        let of_table = |(table, key): &(&str, &str)| {
+            format!(
                 "delete from {table} where room_id = $1 and ({key}) in (select {key} from {table} \
                  where room_id = $1 limit $2)"
-            );
+            )
+        };
+        for sql in std::iter::once(of_log.to_owned()).chain(TABLES.iter().map(of_table)) {
             while self.db.write(AssertSqlSafe(sql.clone())).bind(room_id).bind(ROWS).execute().await? > 0 {
                 tokio::task::yield_now().await;
             }
@@ -149,6 +155,7 @@ mod tests {
     const ELSEWHERE: &[&str] = &[
         "room",
         "room_head",
+        "room_log",
         "member",
         "member_role",
         "role",
