@@ -32,7 +32,7 @@ impl WordFilter {
     fn matches(&self, texts: &[Shown<'_>]) -> bool {
         let words = || self.filter.words.iter().map(|word| (word.word.as_str(), word.match_whole_word));
         let matcher = self.matcher.get_or_init(|| Matcher::new(words()));
-        texts.iter().any(|text| matcher.matches(&text.fold()))
+        texts.iter().any(|text| matcher.matches(*text))
     }
 }
 

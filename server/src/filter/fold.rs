@@ -4,7 +4,7 @@
 //! Each character folds by itself, so that pieces of a text fold to pieces of the whole, and what a character folds to
 //! can be kept.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 use unicode_security::confusable_detection::skeleton;
@@ -16,69 +16,60 @@ const BEGINS: u8 = 1;
 /// The byte belongs to a letter or digit of the source.
 const IN_WORD: u8 = 2;
 
-/// Folded text that remembers where its source's characters begin.
-#[derive(Debug, Default)]
+/// Whether folded text remembers where its source's characters begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Marks {
+    /// Enough to see that nothing matches, which is most often so.
+    Left,
+    Kept,
+}
+
+/// Folded text.
+#[derive(Debug)]
 pub(crate) struct Folded {
     bytes: Vec<u8>,
+    /// One for each byte, when they are kept.
     marks: Vec<u8>,
+    kept: Marks,
 }
 
 impl Folded {
-    /// The folded form of plain text.
-    pub(crate) fn of(text: &str) -> Self {
-        let mut folded = Self::with_capacity(text.len());
-        folded.push_text(text);
-        folded
-    }
-
-    pub(crate) fn with_capacity(bytes: usize) -> Self {
-        Self { bytes: Vec::with_capacity(bytes + bytes / 4), marks: Vec::with_capacity(bytes + bytes / 4) }
+    /// Room for the folded form of a text of so many bytes.
+    pub(crate) fn with_capacity(bytes: usize, kept: Marks) -> Self {
+        let marks = if kept == Marks::Kept { Vec::with_capacity(bytes + bytes / 4) } else { Vec::new() };
+        Self { bytes: Vec::with_capacity(bytes + bytes / 4), marks, kept }
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Removes the white space at both ends.
-    pub(crate) fn trim(&mut self) {
-        while self.bytes.last() == Some(&b' ') {
-            self.bytes.pop();
-            self.marks.pop();
-        }
-        if self.bytes.first() == Some(&b' ') {
-            self.bytes.remove(0);
-            self.marks.remove(0);
-        }
-    }
-
     /// Adds plain text.
     pub(crate) fn push_text(&mut self, text: &str) {
+        let first = page(0);
         for character in text.chars() {
-            self.push(character);
+            if character.is_ascii() {
+                self.push_from(first, character);
+            } else {
+                self.push(character);
+            }
         }
     }
 
     /// Adds one character.
     pub(crate) fn push(&mut self, character: char) {
-        if let Some(Short { bytes, length, in_word }) = SHORT.get(character as usize) {
-            if bytes[0] == b' ' {
-                return self.push_space();
-            }
-            let mut begins = BEGINS;
-            for byte in &bytes[..usize::from(*length)] {
-                self.push_byte(*byte, begins | in_word);
-                begins = 0;
-            }
-            return;
-        }
-        let (page, index) = page_of(character);
-        let entry = page.entry(index);
-        if entry == " " {
-            return self.push_space();
-        }
-        let in_word = if character.is_alphanumeric() { IN_WORD } else { 0 };
-        for (number, byte) in entry.bytes().enumerate() {
-            self.push_byte(byte, in_word | if number == 0 { BEGINS } else { 0 });
+        self.push_from(page(character as usize / PAGE), character);
+    }
+
+    #[inline]
+    fn push_from(&mut self, page: &Page, character: char) {
+        let entry = &page.entries[character as usize % PAGE];
+        match entry.length {
+            0 => {}
+            1 if entry.bytes[0] == b' ' => self.push_space(),
+            1 => self.push_byte(entry.bytes[0], BEGINS | entry.in_word),
+            2..=SHORT => self.push_bytes(&entry.bytes[..usize::from(entry.length)], entry.in_word),
+            _ => self.push_bytes(fold(character).as_bytes(), entry.in_word),
         }
     }
 
@@ -89,9 +80,20 @@ impl Folded {
         }
     }
 
+    fn push_bytes(&mut self, bytes: &[u8], in_word: u8) {
+        let mut begins = BEGINS;
+        for byte in bytes {
+            self.push_byte(*byte, begins | in_word);
+            begins = 0;
+        }
+    }
+
+    #[inline]
     fn push_byte(&mut self, byte: u8, mark: u8) {
         self.bytes.push(byte);
-        self.marks.push(mark);
+        if self.kept == Marks::Kept {
+            self.marks.push(mark);
+        }
     }
 
     /// Whether a stretch holds whole characters of the source.
@@ -109,57 +111,38 @@ impl Folded {
     }
 }
 
-/// What an ASCII character folds to.
-struct Short {
-    bytes: [u8; SHORT_BYTES],
+/// Characters of a page.
+const PAGE: usize = 256;
+/// Bytes that an entry holds; what folds to more is folded anew each time, and rare.
+const SHORT: u8 = 6;
+
+/// What neighbouring characters fold to.
+struct Page {
+    entries: [Entry; PAGE],
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    bytes: [u8; SHORT as usize],
     length: u8,
     in_word: u8,
 }
 
-const SHORT_BYTES: usize = 8;
-
-static SHORT: LazyLock<[Short; 128]> = LazyLock::new(|| {
-    std::array::from_fn(|code| {
-        let character = char::from(u8::try_from(code).unwrap_or(0));
-        let folded = fold(character);
-        let length = folded.len().min(SHORT_BYTES);
-        let mut bytes = [0; SHORT_BYTES];
-        bytes[..length].copy_from_slice(&folded.as_bytes()[..length]);
-        let in_word = if character.is_alphanumeric() { IN_WORD } else { 0 };
-        Short { bytes, length: u8::try_from(length).unwrap_or(0), in_word }
-    })
-});
-
-const PAGE: usize = 256;
-
-/// What 256 neighbouring characters fold to.
-struct Page {
-    ends: [u16; PAGE],
-    text: String,
-}
-
-impl Page {
-    fn entry(&self, index: usize) -> &str {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.text[usize::from(start)..usize::from(self.ends[index])]
-    }
-}
-
-/// The page of a character, made when it is first met, and its place there.
-fn page_of(character: char) -> (&'static Page, usize) {
+/// A page, made when it is first met.
+fn page(number: usize) -> &'static Page {
     static PAGES: [OnceLock<Box<Page>>; 0x11_0000 / PAGE] = [const { OnceLock::new() }; 0x11_0000 / PAGE];
-    let code = character as usize;
-    let page = PAGES[code / PAGE].get_or_init(|| {
-        let first = code / PAGE * PAGE;
-        let mut page = Box::new(Page { ends: [0; PAGE], text: String::new() });
-        for index in 0..PAGE {
-            let character = u32::try_from(first + index).ok().and_then(char::from_u32);
-            page.text.extend(character.map(fold));
-            page.ends[index] = u16::try_from(page.text.len()).unwrap_or(u16::MAX);
-        }
-        page
-    });
-    (page, code % PAGE)
+    PAGES[number].get_or_init(|| {
+        let entries = std::array::from_fn(|index| {
+            let character = u32::try_from(number * PAGE + index).ok().and_then(char::from_u32);
+            let folded = character.map(fold).unwrap_or_default();
+            let mut bytes = [0; SHORT as usize];
+            let kept = folded.len().min(bytes.len());
+            bytes[..kept].copy_from_slice(&folded.as_bytes()[..kept]);
+            let in_word = if character.is_some_and(char::is_alphanumeric) { IN_WORD } else { 0 };
+            Entry { bytes, length: u8::try_from(folded.len()).unwrap_or(u8::MAX), in_word }
+        });
+        Box::new(Page { entries })
+    })
 }
 
 /// What one character folds to.
@@ -181,7 +164,9 @@ mod tests {
     use super::*;
 
     fn fold(text: &str) -> String {
-        String::from_utf8(Folded::of(text).bytes).unwrap()
+        let mut folded = Folded::with_capacity(text.len(), Marks::Left);
+        folded.push_text(text);
+        String::from_utf8(folded.bytes).unwrap()
     }
 
     #[test]
@@ -211,17 +196,11 @@ mod tests {
     }
 
     #[test]
-    fn ascii_folds_to_few_bytes() {
-        for code in 0..128_u8 {
-            assert!(super::fold(char::from(code)).len() <= SHORT_BYTES, "{code}");
+    fn what_is_kept_of_a_character_is_what_it_folds_to() {
+        for character in (0..0x3_0000).step_by(7).filter_map(char::from_u32) {
+            let folded = super::fold(character);
+            assert_eq!(fold(&character.to_string()), folded, "{character:?}");
         }
-    }
-
-    #[test]
-    fn every_page_holds_what_each_character_folds_to() {
-        for character in (0x80..0x3_0000).step_by(37).filter_map(char::from_u32) {
-            let (page, index) = page_of(character);
-            assert_eq!(page.entry(index), super::fold(character), "{character:?}");
-        }
+        assert_eq!(fold("\u{fdfa}"), super::fold('\u{fdfa}'), "a long one");
     }
 }

@@ -2,7 +2,7 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::fold::Folded;
+use super::{fold::Marks, visible::Shown};
 
 /// The compiled words of a filter.
 #[derive(Debug)]
@@ -29,7 +29,11 @@ impl Matcher {
     }
 
     /// Whether any word is in the text.
-    pub(crate) fn matches(&self, text: &Folded) -> bool {
+    pub(crate) fn matches(&self, text: Shown<'_>) -> bool {
+        if !self.automaton.is_match(text.fold(Marks::Left).as_bytes()) {
+            return false;
+        }
+        let text = text.fold(Marks::Kept);
         // Overlapping: a match that does not count must not hide one that does.
         self.automaton.find_overlapping_iter(text.as_bytes()).any(|found| {
             let is_whole_word = self.whole_words[found.pattern().as_usize()];
@@ -40,17 +44,15 @@ impl Matcher {
 
 /// The form in which words are compared, to each other too.
 pub(crate) fn fold_word(word: &str) -> Vec<u8> {
-    let mut folded = Folded::of(word);
-    folded.trim();
-    folded.as_bytes().to_vec()
+    Shown::Plain(word).fold(Marks::Left).as_bytes().trim_ascii().to_vec()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::visible::Shown, *};
+    use super::*;
 
     fn hits(words: &[(&str, bool)], html: &str) -> bool {
-        Matcher::new(words.iter().copied()).matches(&Shown::Html(html).fold())
+        Matcher::new(words.iter().copied()).matches(Shown::Html(html))
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a reader sees of a body: its text without markup, blocks apart from each other.
 
-use super::fold::Folded;
+use super::fold::{Folded, Marks};
 
 /// Text that somebody wrote, as it is stored.
 #[derive(Debug, Clone, Copy)]
@@ -22,16 +22,20 @@ const ENTITIES: &[(&str, char)] = &[("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>')
 
 impl Shown<'_> {
     /// Its folded text.
-    pub(crate) fn fold(self) -> Folded {
+    pub(crate) fn fold(self, marks: Marks) -> Folded {
         match self {
-            Self::Plain(text) => Folded::of(text),
-            Self::Html(html) => fold_html(html),
+            Self::Plain(text) => {
+                let mut folded = Folded::with_capacity(text.len(), marks);
+                folded.push_text(text);
+                folded
+            }
+            Self::Html(html) => fold_html(html, marks),
         }
     }
 }
 
-fn fold_html(html: &str) -> Folded {
-    let mut folded = Folded::with_capacity(html.len());
+fn fold_html(html: &str, marks: Marks) -> Folded {
+    let mut folded = Folded::with_capacity(html.len(), marks);
     let mut rest = html;
     while let Some(at) = rest.find(['<', '&']) {
         folded.push_text(&rest[..at]);
@@ -78,7 +82,7 @@ mod tests {
     use super::*;
 
     fn shown(html: &str) -> String {
-        String::from_utf8(Shown::Html(html).fold().as_bytes().to_vec()).unwrap()
+        String::from_utf8(Shown::Html(html).fold(Marks::Left).as_bytes().to_vec()).unwrap()
     }
 
     #[test]
