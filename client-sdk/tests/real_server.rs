@@ -7,8 +7,12 @@
 use std::{collections::HashSet, time::Duration};
 
 use parlour_client::{
-    Client, ClientBuilder, ClientEvent, RoomEvent, RoomEvents, RoomItem, auth,
-    protocol::{RoomId, codec::Codec, object::Message},
+    Client, ClientBuilder, ClientEvent, RoomEvent, RoomEvents, RoomItem, StatusChange, auth,
+    protocol::{
+        RoomId,
+        codec::Codec,
+        object::{Message, PresenceStatus},
+    },
     test_util::ServerProcess,
 };
 use tokio::{task::JoinSet, time::timeout};
@@ -197,4 +201,62 @@ async fn leaving_a_room_ends_its_subscription() {
     };
     timeout(PATIENCE, ended).await.unwrap();
     assert!(room.subscribe().await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_surrounds_messages_reaches_the_other_timeline() {
+    let Some(real) = Real::start(&[]) else { return };
+    let (ada, bob, room_id) = pair(&real).await;
+    let (one, two) = (ada.room(room_id), bob.room(room_id));
+    one.subscribe().await.unwrap();
+    two.subscribe().await.unwrap();
+    let poll = one.send_poll("Tea at four?", ["yes", "no"]).await.unwrap();
+    let yes = poll.poll.as_ref().unwrap().options[0].id;
+    two.vote(poll.row_key, yes).await.unwrap();
+    one.react(poll.row_key, "👍").await.unwrap();
+    two.react(poll.row_key, "👍").await.unwrap();
+    one.pin(poll.row_key).await.unwrap();
+    let done = one.send("done").reply_to(poll.row_key).await.unwrap();
+    let message = timeout(PATIENCE, async {
+        let mut events = two.events();
+        while two.message(done.row_key).await.unwrap().is_none() {
+            timeout(Duration::from_millis(200), events.next()).await.ok();
+        }
+        two.message(poll.row_key).await.unwrap().unwrap()
+    });
+    let message = message.await.unwrap();
+    let counts = |message: &Message| {
+        let reactions = message.reactions.iter().map(|reaction| (reaction.emoji.clone(), reaction.count));
+        let votes = message.poll.as_ref().unwrap().options.iter().map(|option| option.count);
+        (reactions.collect::<Vec<_>>(), votes.collect::<Vec<_>>(), message.is_pinned)
+    };
+    assert_eq!(counts(&message), (vec![("👍".to_owned(), 2)], vec![1, 0], true));
+    let read = two.get_messages(vec![poll.row_key]).await.unwrap();
+    assert_eq!(counts(&read.items[0]), counts(&message), "the timeline is the server's truth");
+    assert_eq!(one.pinned().await.unwrap().len(), 1);
+    assert_eq!(one.reactions(poll.row_key).await.unwrap().len(), 2);
+    assert_eq!(two.thread(poll.row_key, None, 10).await.unwrap().items.len(), 1);
+
+    // Files, there and back.
+    let bytes: Vec<u8> = (0..200_000_u32).map(|number| number.to_le_bytes()[0]).collect();
+    let upload = one.upload("tea.bin", "application/octet-stream", bytes.clone().into()).await.unwrap();
+    let sent = one.send("the menu").file(upload.file_id).await.unwrap();
+    let download = two.download(sent.row_key, upload.file_id).await.unwrap();
+    assert_eq!(download.bytes(1_000_000).await.unwrap(), bytes);
+    let webhook = one.create_webhook("Weather").await.unwrap();
+    assert!(webhook.url.is_some());
+
+    // People.
+    let (ada_id, bob_id) = (ada.user().unwrap().user_id, bob.user().unwrap().user_id);
+    ada.request_friend_named("bob").await.unwrap();
+    assert_eq!(bob.friends().await.unwrap().1.len(), 1);
+    bob.accept_friend(ada_id).await.unwrap();
+    let direct = ada.open_direct_message(vec![bob_id]).await.unwrap();
+    assert_eq!(bob.direct_messages().await.unwrap()[0].room.room_id, direct.room.room_id);
+    ada.room(direct.room.room_id).send("hello").await.unwrap();
+    ada.set_status(StatusChange::show(PresenceStatus::Idle).message("at tea")).await.unwrap();
+    assert_eq!(bob.statuses(vec![ada_id]).await.unwrap()[0].message, "at tea");
+    bob.block(ada_id).await.unwrap();
+    assert!(ada.room(direct.room.room_id).send("hello?").await.is_err());
+    assert_eq!(bob.blocked().await.unwrap().len(), 1);
 }

@@ -176,3 +176,26 @@ async fn terminal_chat_chats() {
     let kept = scene.room.get_messages(vec![hello.row_key]).await.unwrap();
     assert!(kept.items[0].message.contains("hello all"));
 }
+
+#[tokio::test]
+async fn webhook_poster_posts_each_line_once() {
+    let Some(scene) = scene().await else { return };
+    let mut events = scene.room.events();
+    scene.room.subscribe().await.unwrap();
+    let webhook = scene.room.create_webhook("Weather").await.unwrap();
+    let url = webhook.url.unwrap().expose().to_owned();
+    let url = if url.starts_with('/') { format!("{}{url}", scene.server.address()) } else { url };
+    let mut poster = Command::new(env!("CARGO_BIN_EXE_webhook_poster"))
+        .args(["--name", "Build bot", &url])
+        .stdin(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut input = poster.stdin.take().unwrap();
+    input.write_all(b"build 42 is **green**\n\nbuild 43 too\n").await.unwrap();
+    drop(input);
+    let first = next_message(&mut events, "<strong>green</strong>").await;
+    assert_eq!(first.app_user.unwrap().name, "Build bot");
+    next_message(&mut events, "build 43 too").await;
+    assert!(timeout(PATIENCE, poster.wait()).await.unwrap().unwrap().success());
+}

@@ -27,10 +27,7 @@ async fn flood(client: &mut Client, room: &str, count: usize) -> u64 {
 #[tokio::test]
 async fn who_is_behind_again_and_again_is_closed_with_4413() {
     let server = Server::shared().await;
-    let (_, mut client) = server.client("Ada").await;
-    let (bob, mut first) = server.client("Bob").await;
-    let room = client.room("Tea").await;
-    client.bring(&room, &mut first).await;
+    let (room, (_, mut client), (bob, mut first)) = server.two_in_a_room().await;
     drop(first);
     let mut slow = Client::with_small_buffer(&server, &bob).await;
     slow.subscribe(&room).await;
@@ -123,10 +120,7 @@ async fn thousands_of_silent_sockets_stop_nobody() {
         upgraded.extend(opened.await);
     }
     let began = Instant::now();
-    let (_, mut client) = server.client("Ada").await;
-    let (_, mut other) = server.client("Bob").await;
-    let room = client.room("Tea").await;
-    client.bring(&room, &mut other).await;
+    let (room, (_, mut client), (_, mut other)) = server.two_in_a_room().await;
     other.subscribe(&room).await;
     for number in 0..50 {
         client.say(&room, &number.to_string()).await;

@@ -7,10 +7,7 @@ use crate::harness::{Server, items, nonce};
 #[tokio::test]
 async fn s_053_a_read_only_room_is_for_those_who_manage_messages() {
     let server = Server::shared().await;
-    let (_, mut owner) = server.client("Ada").await;
-    let (bob, mut client) = server.client("Bob").await;
-    let room = owner.room("Tea").await;
-    owner.bring(&room, &mut client).await;
+    let (room, (_, mut owner), (bob, mut client)) = server.two_in_a_room().await;
     let before = client.say(&room, "before").await;
     owner.ok("room.update", json!({ "roomId": room, "isReadOnly": true })).await;
     let send = json!({ "roomId": room, "message": "x", "nonce": nonce() });
@@ -30,10 +27,7 @@ async fn s_053_a_read_only_room_is_for_those_who_manage_messages() {
 #[tokio::test]
 async fn s_049_slowmode_tells_how_long_to_wait() {
     let server = Server::shared().await;
-    let (_, mut owner) = server.client("Ada").await;
-    let (bob, mut client) = server.client("Bob").await;
-    let room = owner.room("Tea").await;
-    owner.bring(&room, &mut client).await;
+    let (room, (_, mut owner), (bob, mut client)) = server.two_in_a_room().await;
     owner.ok("room.update", json!({ "roomId": room, "slowmodeMs": 60_000 })).await;
     let first = json!({ "roomId": room, "message": "one", "nonce": nonce() });
     let sent = client.ok("message.send", first.clone()).await;
@@ -60,10 +54,7 @@ async fn s_049_slowmode_tells_how_long_to_wait() {
 #[tokio::test]
 async fn s_059_of_many_sends_at_once_in_a_window_one_lands() {
     let server = Server::shared().await;
-    let (_, mut owner) = server.client("Ada").await;
-    let (bob, mut client) = server.client("Bob").await;
-    let room = owner.room("Tea").await;
-    owner.bring(&room, &mut client).await;
+    let (room, (_, mut owner), (bob, mut client)) = server.two_in_a_room().await;
     owner.ok("room.update", json!({ "roomId": room, "slowmodeMs": 60_000 })).await;
     let sends: Vec<_> =
         (0..10).map(|number| json!({ "roomId": room, "message": format!("{number}"), "nonce": nonce() })).collect();
@@ -77,10 +68,7 @@ async fn s_059_of_many_sends_at_once_in_a_window_one_lands() {
 #[tokio::test]
 async fn s_050_the_window_ends_at_its_end() {
     let server = Server::shared().await;
-    let (_, mut owner) = server.client("Ada").await;
-    let (_, mut client) = server.client("Bob").await;
-    let room = owner.room("Tea").await;
-    owner.bring(&room, &mut client).await;
+    let (room, (_, mut owner), (_, mut client)) = server.two_in_a_room().await;
     owner.ok("room.update", json!({ "roomId": room, "slowmodeMs": 1 })).await;
     client.say(&room, "one").await;
     tokio::time::sleep(std::time::Duration::from_millis(3)).await;
@@ -90,10 +78,7 @@ async fn s_050_the_window_ends_at_its_end() {
 #[tokio::test]
 async fn read_only_comes_before_slowmode() {
     let server = Server::shared().await;
-    let (_, mut owner) = server.client("Ada").await;
-    let (_, mut client) = server.client("Bob").await;
-    let room = owner.room("Tea").await;
-    owner.bring(&room, &mut client).await;
+    let (room, (_, mut owner), (_, mut client)) = server.two_in_a_room().await;
     owner.ok("room.update", json!({ "roomId": room, "slowmodeMs": 60_000 })).await;
     client.say(&room, "one").await;
     owner.ok("room.update", json!({ "roomId": room, "isReadOnly": true })).await;
@@ -110,10 +95,7 @@ async fn read_only_comes_before_slowmode() {
 #[tokio::test]
 async fn the_repeat_of_a_punished_message_answers_that_it_was_filtered() {
     let server = Server::shared().await;
-    let (_, mut owner) = server.client("Ada").await;
-    let (_, mut client) = server.client("Bob").await;
-    let room = owner.room("Tea").await;
-    owner.bring(&room, &mut client).await;
+    let (room, (_, mut owner), (_, mut client)) = server.two_in_a_room().await;
     let filter =
         json!({ "roomId": room, "words": [{ "word": "spam" }], "action": "Timeout", "timeoutDurationMs": 60_000 });
     owner.ok("filter.set", filter).await;

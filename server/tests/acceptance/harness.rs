@@ -199,6 +199,15 @@ impl Server {
         }
     }
 
+    /// Two people in a room that the first of them owns.
+    pub(crate) async fn two_in_a_room(&self) -> (String, (User, Client), (User, Client)) {
+        let (ada, mut owner) = self.client("Ada").await;
+        let (bob, mut member) = self.client("Bob").await;
+        let room = owner.room("Tea").await;
+        owner.bring(&room, &mut member).await;
+        (room, (ada, owner), (bob, member))
+    }
+
     /// A new account with a connection.
     pub(crate) async fn client(&self, name: &str) -> (User, Client) {
         let user = self.user(name).await;

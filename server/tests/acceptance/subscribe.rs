@@ -54,10 +54,7 @@ async fn bl_006_the_head_is_an_exact_position_however_little_happened() {
 #[tokio::test]
 async fn s_077_what_was_missed_comes_once_in_order_then_live() {
     let server = Server::shared().await;
-    let (ada, mut client) = server.client("Ada").await;
-    let (_, mut bob) = server.client("Bob").await;
-    let room = client.room("Tea").await;
-    client.bring(&room, &mut bob).await;
+    let (room, (ada, mut client), (_, mut bob)) = server.two_in_a_room().await;
     let head = client.subscribe(&room).await;
     let messages = send_many(&mut bob, &room, (0..5).map(|number| number.to_string())).await;
     // bl_001: another connection resumes from where the first one was.
@@ -79,10 +76,7 @@ async fn s_077_what_was_missed_comes_once_in_order_then_live() {
 #[tokio::test]
 async fn bl_010_a_session_resumes_again_and_again() {
     let server = Server::shared().await;
-    let (ada, mut client) = server.client("Ada").await;
-    let (_, mut bob) = server.client("Bob").await;
-    let room = client.room("Tea").await;
-    client.bring(&room, &mut bob).await;
+    let (room, (ada, mut client), (_, mut bob)) = server.two_in_a_room().await;
     let head = client.subscribe(&room).await;
     let mut position = head["seq"].as_u64().unwrap();
     let mut seen = Vec::new();
@@ -101,10 +95,7 @@ async fn bl_010_a_session_resumes_again_and_again() {
 #[tokio::test]
 async fn a_catch_up_is_folded() {
     let server = Server::shared().await;
-    let (_, mut client) = server.client("Ada").await;
-    let (_, mut bob) = server.client("Bob").await;
-    let room = client.room("Tea").await;
-    client.bring(&room, &mut bob).await;
+    let (room, (_, mut client), (_, mut bob)) = server.two_in_a_room().await;
     let old = client.say(&room, "old").await; // 3
     let doomed = client.say(&room, "doomed").await; // 4
     let head = bob.subscribe(&room).await;
@@ -309,10 +300,7 @@ async fn unsubscribing_ends_delivery_without_a_word() {
 #[tokio::test]
 async fn s_081_without_echo_ones_own_sends_only_advance() {
     let server = Server::shared().await;
-    let (ada, mut client) = server.client("Ada").await;
-    let (_, mut bob) = server.client("Bob").await;
-    let room = client.room("Tea").await;
-    client.bring(&room, &mut bob).await;
+    let (room, (ada, mut client), (_, mut bob)) = server.two_in_a_room().await;
     let mut second = Client::of(&server, &ada).await;
     second.subscribe(&room).await;
     let data = json!({ "rooms": [{ "roomId": room }], "echo": false });
@@ -381,10 +369,7 @@ async fn s_078_what_is_sent_while_a_catch_up_runs_is_seen_once() {
 #[tokio::test]
 async fn a_slow_reader_falls_behind_and_catches_up_without_being_cut_off() {
     let server = Server::shared().await;
-    let (_, mut client) = server.client("Ada").await;
-    let (bob, mut first) = server.client("Bob").await;
-    let room = client.room("Tea").await;
-    client.bring(&room, &mut first).await;
+    let (room, (_, mut client), (bob, mut first)) = server.two_in_a_room().await;
     let mut slow = Client::with_small_buffer(&server, &bob).await;
     let head = slow.subscribe(&room).await;
     let start = head["seq"].as_u64().unwrap();
@@ -430,10 +415,7 @@ async fn a_slow_reader_falls_behind_and_catches_up_without_being_cut_off() {
 #[tokio::test]
 async fn a_slow_reader_does_not_hold_up_the_others() {
     let server = Server::shared().await;
-    let (_, mut client) = server.client("Ada").await;
-    let (bob, mut quick) = server.client("Bob").await;
-    let room = client.room("Tea").await;
-    client.bring(&room, &mut quick).await;
+    let (room, (_, mut client), (bob, mut quick)) = server.two_in_a_room().await;
     let mut slow = Client::with_small_buffer(&server, &bob).await;
     slow.subscribe(&room).await;
     quick.subscribe(&room).await;
@@ -450,10 +432,7 @@ async fn a_slow_reader_does_not_hold_up_the_others() {
 #[tokio::test]
 async fn bl_068_nothing_reaches_who_has_left() {
     let server = Server::shared().await;
-    let (_, mut client) = server.client("Ada").await;
-    let (bob, mut first) = server.client("Bob").await;
-    let room = client.room("Tea").await;
-    client.bring(&room, &mut first).await;
+    let (room, (_, mut client), (bob, mut first)) = server.two_in_a_room().await;
     let mut listeners = Vec::new();
     for _ in 0..3 {
         let mut listener = Client::of(&server, &bob).await;
