@@ -24,16 +24,22 @@
 //! let accounts: Vec<AccountRow> = db.read(AssertSqlSafe(sql)).bind_list(&ids).all().await?;
 //! ```
 
+mod direct;
 mod generation;
 mod open;
 pub(crate) mod query;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
-use std::{fs::File, path::PathBuf, sync::Arc, time::Duration};
+use std::{fs::File, path::Path, sync::Arc, time::Duration};
 
-use sqlx::{Database, PgPool, Pool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
+use sqlx::{Database, PgPool, Pool, SqlSafeStr, SqlitePool};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use self::direct::Direct;
+pub(crate) use self::direct::{Statement, Value};
+pub use self::transaction::{SqliteTx, Tx};
 #[cfg(test)]
 pub(crate) use open::open_postgres_with;
 pub use open::{OpenError, attach_sqlite, open_postgres, open_sqlite};
@@ -58,9 +64,13 @@ pub enum Db {
 #[derive(Debug, Clone)]
 pub struct Sqlite3 {
     read: SqlitePool,
-    /// One connection: whoever writes waits here, in order, instead of in SQLite's busy loop.
+    /// One connection.
     write: SqlitePool,
-    folder: PathBuf,
+    /// Another one that writes, for transactions that are known as a whole before.
+    direct: Arc<Direct>,
+    /// Whoever writes waits here, in order, instead of in SQLite's busy loop.
+    turns: Arc<Semaphore>,
+    folder: Arc<Path>,
     /// Locked as long as any clone lives; none beside the process that holds the lock.
     _lock: Option<Arc<File>>,
 }
@@ -77,7 +87,7 @@ impl Db {
     /// A statement that writes, committed by itself.
     pub fn write(&self, sql: impl SqlSafeStr) -> Query<'_> {
         match self {
-            Self::Sqlite(sqlite) => Query::sqlite(sql, query::SqliteTarget::Pool(&sqlite.write)),
+            Self::Sqlite(sqlite) => Query::sqlite(sql, query::SqliteTarget::Writer(sqlite)),
             Self::Postgres(pool) => Query::postgres(sql, query::PgTarget::Pool(pool)),
         }
     }
@@ -88,9 +98,25 @@ impl Db {
     /// When no connection is free in time.
     pub async fn begin(&self) -> Result<Tx, DbError> {
         Ok(match self {
-            Self::Sqlite(sqlite) => Tx::Sqlite(sqlite.write.begin_with("begin immediate").await?),
+            Self::Sqlite(sqlite) => {
+                let mut tx = SqliteTx::late(sqlite);
+                tx.connection().await?;
+                Tx::Sqlite(tx)
+            }
             Self::Postgres(pool) => Tx::Postgres(pool.begin().await?),
         })
+    }
+
+    /// As [`Db::begin`], but in a file the transaction begins when something is read in it: what was known before need
+    /// not be what holds in it. One that reads nothing costs a single trip.
+    ///
+    /// # Errors
+    /// When no connection is free in time.
+    pub(crate) async fn begin_late(&self) -> Result<Tx, DbError> {
+        match self {
+            Self::Sqlite(sqlite) => Ok(Tx::Sqlite(SqliteTx::late(sqlite))),
+            Self::Postgres(_) => self.begin().await,
+        }
     }
 
     /// Begins a transaction that reads one state of the whole database.
@@ -99,7 +125,7 @@ impl Db {
     /// When no connection is free in time.
     pub async fn snapshot(&self) -> Result<Tx, DbError> {
         Ok(match self {
-            Self::Sqlite(sqlite) => Tx::Sqlite(sqlite.read.begin().await?),
+            Self::Sqlite(sqlite) => Tx::Sqlite(SqliteTx::reading(sqlite, sqlite.read.begin().await?)),
             Self::Postgres(pool) => {
                 Tx::Postgres(pool.begin_with("begin isolation level repeatable read read only").await?)
             }
@@ -115,6 +141,7 @@ impl Db {
     pub async fn close(&self) {
         match self {
             Self::Sqlite(sqlite) => {
+                sqlite.direct.close().await;
                 close(&sqlite.read).await;
                 close(&sqlite.write).await;
             }
@@ -123,40 +150,21 @@ impl Db {
     }
 }
 
+impl Sqlite3 {
+    /// The turn to write.
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, DbError> {
+        if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
+            return Ok(turn);
+        }
+        let turn = tokio::time::timeout(WAIT, Arc::clone(&self.turns).acquire_owned()).await;
+        let turn = turn.map_err(|_| StoreError::Unavailable("the database is busy".into()))?;
+        Ok(turn.map_err(|_| StoreError::Unavailable("the database is closed".into()))?)
+    }
+}
+
 async fn close<D: Database>(pool: &Pool<D>) {
     if tokio::time::timeout(WAIT, pool.close()).await.is_err() {
         tracing::warn!("database connections were still in use at the end");
-    }
-}
-
-/// An open transaction. Dropping it undoes everything.
-#[derive(Debug)]
-pub enum Tx {
-    /// In the file.
-    Sqlite(Transaction<'static, Sqlite>),
-    /// On the server.
-    Postgres(Transaction<'static, Postgres>),
-}
-
-impl Tx {
-    /// A statement of this transaction.
-    pub fn query(&mut self, sql: impl SqlSafeStr) -> Query<'_> {
-        match self {
-            Self::Sqlite(tx) => Query::sqlite(sql, query::SqliteTarget::Connection(tx)),
-            Self::Postgres(tx) => Query::postgres(sql, query::PgTarget::Connection(tx)),
-        }
-    }
-
-    /// Makes everything durable.
-    ///
-    /// # Errors
-    /// When it is unknown whether it was.
-    pub async fn commit(self) -> Result<(), DbError> {
-        match self {
-            Self::Sqlite(tx) => tx.commit().await?,
-            Self::Postgres(tx) => tx.commit().await?,
-        }
-        Ok(())
     }
 }
 
@@ -220,7 +228,23 @@ fn is_temporary(error: &dyn sqlx::error::DatabaseError) -> bool {
         // Connection, rollback by a conflict, resources, not ready, operator's intervention, system.
         return ["08", "40", "53", "55", "57", "58"].iter().any(|class| code.starts_with(class));
     }
-    // Extended codes carry the primary one in their low byte: busy, locked, no memory, read only, interrupted,
-    // input or output, full, cannot open.
-    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 7 | 8 | 9 | 10 | 13 | 14))
+    code.parse::<u32>().is_ok_and(is_temporary_code)
+}
+
+/// Extended codes of SQLite carry the primary one in their low byte: busy, locked, no memory, read only, interrupted,
+/// input or output, full, cannot open.
+fn is_temporary_code(code: u32) -> bool {
+    matches!(code & 0xff, 5 | 6 | 7 | 8 | 9 | 10 | 13 | 14)
+}
+
+/// What an extended code of SQLite means.
+fn sqlite_error(code: u32, text: Arc<str>) -> DbError {
+    match code {
+        // A unique index, a primary key, a row's number.
+        2067 | 1555 | 2579 => DbError::Unique,
+        // A foreign key, `not null`, `check`.
+        787 | 1299 | 275 => DbError::Constraint(text),
+        code if is_temporary_code(code) => StoreError::Unavailable(text).into(),
+        _ => StoreError::Internal(text).into(),
+    }
 }

@@ -12,13 +12,29 @@ use sqlx::{
     AssertSqlSafe, ConnectOptions, Connection, PgPool, SqlSafeStr,
     migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+    sqlite::{SqliteConnectOptions, SqlitePoolOptions},
 };
 
-use super::{Db, DbError, Sqlite3, WAIT};
+use tokio::sync::Semaphore;
+
+use super::{Db, DbError, Direct, Sqlite3, WAIT};
 
 /// The text of each version. `-- sqlite:` and `-- postgres:` carry what only that database is told, to the line's end.
 const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "initial", include_str!("../../../../migrations/0001_initial.sql"))];
+
+/// What every connection to a file sets.
+pub(super) const PRAGMAS: &[(&str, &str)] = &[
+    ("journal_mode", "wal"),
+    // What was committed is on the disk.
+    ("synchronous", "full"),
+    ("foreign_keys", "on"),
+    // Pages. Fewer checkpoints write a page that changes often only once.
+    ("wal_autocheckpoint", "20000"),
+    // KiB.
+    ("cache_size", "-65536"),
+    ("temp_store", "memory"),
+    ("journal_size_limit", "134217728"),
+];
 
 const LOCK: &str = "parlour.lock";
 const READERS: u32 = 4;
@@ -123,7 +139,9 @@ pub(crate) async fn open_sqlite_file(folder: &Path, file: &Path, lock: Option<Fi
     migrate(&mut *connection, true).await?;
     drop(connection);
     let read = pool().max_connections(READERS).connect_lazy_with(options.pragma("query_only", "on"));
-    Ok(Db::Sqlite(Sqlite3 { read, write, folder: folder.to_owned(), _lock: lock.map(Arc::new) }))
+    let direct = Arc::new(Direct::start(file.to_owned())?);
+    let turns = Arc::new(Semaphore::new(1));
+    Ok(Db::Sqlite(Sqlite3 { read, write, direct, turns, folder: folder.into(), _lock: lock.map(Arc::new) }))
 }
 
 /// Opens a database on a server.
@@ -175,19 +193,11 @@ impl Sqlite3 {
 
     /// How a file is used.
     pub(crate) fn options(file: &Path) -> SqliteConnectOptions {
-        SqliteConnectOptions::new()
+        let options = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
             .busy_timeout(WAIT)
-            .foreign_keys(true)
-            .statement_cache_capacity(256)
-            // Pages. Fewer checkpoints write a page that changes often only once.
-            .pragma("wal_autocheckpoint", "20000")
-            // KiB.
-            .pragma("cache_size", "-65536")
-            .pragma("temp_store", "memory")
-            .pragma("journal_size_limit", "134217728")
+            .statement_cache_capacity(256);
+        PRAGMAS.iter().fold(options, |options, (name, value)| options.pragma(*name, *value))
     }
 }

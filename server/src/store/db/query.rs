@@ -7,14 +7,13 @@ use parlour_protocol::{
     SessionId, Timestamp, UserId, WebhookId,
 };
 use sqlx::{
-    Arguments as _, Encode, FromRow, PgConnection, PgPool, Postgres, SqlSafeStr, SqlStr, Sqlite, SqliteConnection,
-    SqlitePool, Type,
+    Arguments as _, Encode, FromRow, PgConnection, PgPool, Postgres, SqlSafeStr, SqlStr, Sqlite, SqlitePool, Type,
     postgres::{PgArguments, PgRow},
     sqlite::{SqliteArguments, SqliteRow},
 };
 use uuid::Uuid;
 
-use super::DbError;
+use super::{DbError, Sqlite3, SqliteTx, Value};
 use crate::store::StoreError;
 
 /// A statement with its values.
@@ -28,11 +27,14 @@ pub struct Query<'c> {
 enum Target<'c> {
     Sqlite(SqliteTarget<'c>, SqliteArguments),
     Postgres(PgTarget<'c>, PgArguments),
+    /// Nowhere: the values are what is wanted.
+    Values(Vec<Value>),
 }
 
 pub(super) enum SqliteTarget<'c> {
     Pool(&'c SqlitePool),
-    Connection(&'c mut SqliteConnection),
+    Writer(&'c Sqlite3),
+    Tx(&'c mut SqliteTx),
 }
 
 pub(super) enum PgTarget<'c> {
@@ -105,6 +107,24 @@ impl<'c> Query<'c> {
         Self { sql: sql.into_sql_str(), target: Target::Postgres(target, PgArguments::default()), refused: None }
     }
 
+    /// The same values for another text.
+    pub(crate) fn with_sql(self, sql: impl SqlSafeStr) -> Self {
+        Self { sql: sql.into_sql_str(), ..self }
+    }
+
+    /// Gathers values.
+    pub(crate) fn values(values: Vec<Value>) -> Self {
+        Self { sql: "".into_sql_str(), target: Target::Values(values), refused: None }
+    }
+
+    /// What was gathered; empty when it is a statement.
+    pub(crate) fn into_values(self) -> Vec<Value> {
+        match self.target {
+            Target::Values(values) => values,
+            Target::Sqlite(..) | Target::Postgres(..) => Vec::new(),
+        }
+    }
+
     /// The value of the next placeholder.
     pub fn bind(mut self, value: impl Bind) -> Self {
         value.bind(&mut self);
@@ -120,18 +140,17 @@ impl<'c> Query<'c> {
         self
     }
 
-    /// The same values for another text.
-    pub(crate) fn with_sql(self, sql: impl SqlSafeStr) -> Self {
-        Self { sql: sql.into_sql_str(), ..self }
-    }
-
     fn add<'t, T>(&mut self, value: T)
     where
-        T: Encode<'t, Sqlite> + Type<Sqlite> + Encode<'t, Postgres> + Type<Postgres>,
+        T: Encode<'t, Sqlite> + Type<Sqlite> + Encode<'t, Postgres> + Type<Postgres> + IntoValue,
     {
         let outcome = match &mut self.target {
             Target::Sqlite(_, arguments) => arguments.add(value),
             Target::Postgres(_, arguments) => arguments.add(value),
+            Target::Values(values) => {
+                values.push(value.into_value());
+                Ok(())
+            }
         };
         if let Err(error) = outcome {
             self.refused = Some(error.to_string());
@@ -143,11 +162,60 @@ impl<'c> Query<'c> {
 #[cfg(test)]
 pub(crate) static APART: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
+/// How a value is kept that is not bound at once.
+trait IntoValue {
+    fn into_value(self) -> Value;
+}
+
+macro_rules! into_value {
+    ($( $type:ty : |$value:ident| $convert:expr ),* $(,)?) => { $(
+        impl IntoValue for $type {
+            fn into_value(self) -> Value {
+                let $value = self;
+                $convert
+            }
+        }
+    )* };
+}
+
+into_value! {
+    i64: |value| Value::Integer(value),
+    bool: |value| Value::Integer(value.into()),
+    String: |value| Value::Text(value),
+    Vec<u8>: |value| Value::Blob(value),
+    Uuid: |value| Value::Uuid(value),
+}
+
+impl<T: IntoValue> IntoValue for Option<T> {
+    fn into_value(self) -> Value {
+        self.map_or(Value::Null, T::into_value)
+    }
+}
+
+/// Kept values as arguments of a statement.
+pub(super) fn arguments(values: &[Value]) -> Result<SqliteArguments, DbError> {
+    let mut arguments = SqliteArguments::default();
+    for value in values {
+        let outcome = match value {
+            Value::Null => arguments.add(None::<i64>),
+            Value::Integer(value) => arguments.add(*value),
+            Value::Uuid(value) => arguments.add(*value),
+            Value::Text(value) => arguments.add(value.clone()),
+            Value::Blob(value) => arguments.add(value.clone()),
+        };
+        outcome.map_err(|error| StoreError::Internal(error.to_string().into()))?;
+    }
+    Ok(arguments)
+}
+
 macro_rules! run {
     ($query:expr, |$sql:ident, $arguments:ident, $executor:ident| $run:expr) => {{
         let Query { sql: $sql, target, refused } = $query;
         #[cfg(test)]
-        if matches!(target, Target::Sqlite(SqliteTarget::Pool(_), _) | Target::Postgres(PgTarget::Pool(_), _)) {
+        if matches!(
+            target,
+            Target::Sqlite(SqliteTarget::Pool(_) | SqliteTarget::Writer(_), _) | Target::Postgres(PgTarget::Pool(_), _)
+        ) {
             APART.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
         if let Some(reason) = refused {
@@ -155,9 +223,18 @@ macro_rules! run {
         }
         match target {
             Target::Sqlite(SqliteTarget::Pool($executor), $arguments) => $run,
-            Target::Sqlite(SqliteTarget::Connection($executor), $arguments) => $run,
+            Target::Sqlite(SqliteTarget::Writer(sqlite), $arguments) => {
+                let _turn = sqlite.turn().await?;
+                let $executor = &sqlite.write;
+                $run
+            }
+            Target::Sqlite(SqliteTarget::Tx(tx), $arguments) => {
+                let $executor = tx.connection().await?;
+                $run
+            }
             Target::Postgres(PgTarget::Pool($executor), $arguments) => $run,
             Target::Postgres(PgTarget::Connection($executor), $arguments) => $run,
+            Target::Values(_) => Err(StoreError::Internal("values without a statement".into()).into()),
         }
     }};
 }

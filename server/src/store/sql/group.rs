@@ -69,7 +69,8 @@ pub(super) async fn commit(
     changes: &[Queued],
     nonces: Nonces,
 ) -> Result<Vec<Outcome>, DbError> {
-    let tx = db.begin().await?;
+    // Nobody else changes what is known.
+    let tx = db.begin_late().await?;
     let mut group = Group { tx, known, nonces, facts: Facts::default(), writes: Writes::default(), has_written: false };
     let outcomes = group.run(changes).await?;
     let Group { tx, has_written, .. } = group;

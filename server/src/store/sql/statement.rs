@@ -8,7 +8,7 @@ use std::{
 
 use sqlx::AssertSqlSafe;
 
-use crate::store::db::{DbError, Query, Tx};
+use crate::store::db::{DbError, Query, Statement, Tx};
 
 /// Most rows of one statement.
 const MOST: usize = 64;
@@ -24,10 +24,11 @@ pub(super) struct Rows {
     pub(super) statement: &'static str,
 }
 
-/// Statements of one transaction. SQLite takes them all in one text, which saves the way to its thread and back for
-/// each; Postgres takes one at a time.
+/// Statements of one transaction. Where SQLite has nothing to read they are kept for the commit; else it takes them all
+/// in one text, which saves the way to its thread and back for each. Postgres takes one at a time.
 #[expect(clippy::large_enum_variant, reason = "one lives for each commit")]
 pub(super) enum Batch<'t> {
+    Kept(&'t mut Tx),
     Together { query: Query<'t>, parts: Vec<Part> },
     Apart(&'t mut Tx),
 }
@@ -38,6 +39,7 @@ type Part = (&'static Rows, u32);
 impl<'t> Batch<'t> {
     pub(super) fn new(tx: &'t mut Tx) -> Self {
         match tx {
+            tx if tx.is_late() => Self::Kept(tx),
             Tx::Sqlite(_) => Self::Together { query: tx.query(""), parts: Vec::new() },
             Tx::Postgres(_) => Self::Apart(tx),
         }
@@ -50,10 +52,20 @@ impl<'t> Batch<'t> {
         values: &[T],
         bind: impl for<'q> Fn(Query<'q>, Option<&T>) -> Query<'q>,
     ) -> Result<Self, DbError> {
+        if let Self::Kept(tx) = &mut self {
+            if !values.is_empty() {
+                let columns = rows.names.split(',').count();
+                let gathered = Query::values(Vec::with_capacity(columns * values.len()));
+                let gathered = values.iter().map(Some).fold(gathered, &bind).into_values();
+                tx.keep(Statement { sql: text(&[(rows, 0)], Placeholders::Anonymous), columns, values: gathered });
+            }
+            return Ok(self);
+        }
         for chunk in values.chunks(MOST) {
             let power = chunk.len().next_power_of_two().ilog2();
             let padded = chunk.iter().map(Some).chain(std::iter::repeat(None)).take(1 << power);
             self = match self {
+                Self::Kept(tx) => Self::Kept(tx),
                 Self::Together { query, mut parts } => {
                     parts.push((rows, power));
                     Self::Together { query: padded.fold(query, &bind), parts }
@@ -76,7 +88,7 @@ impl<'t> Batch<'t> {
             Self::Together { query, parts } if !parts.is_empty() => {
                 query.with_sql(AssertSqlSafe(text(&parts, Placeholders::Anonymous))).execute().await?;
             }
-            Self::Together { .. } | Self::Apart(_) => {}
+            Self::Kept(_) | Self::Together { .. } | Self::Apart(_) => {}
         }
         Ok(())
     }
