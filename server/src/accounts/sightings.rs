@@ -1,4 +1,4 @@
-//! When and where sessions are used: gathered in memory, written together.
+//! When and where sessions are used: gathered in memory, written together, a few at a time.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,11 @@ use crate::directory::{self, sessions::Sighting};
 
 /// Between two writes.
 const WRITE_EVERY: Duration = Duration::from_secs(5);
-/// Sightings of one write; more in between are let go of, as they come again.
+/// Sightings of one transaction: others that write are not to wait for all.
+const STEP: usize = 256;
+/// Between two steps.
+const STEP_EVERY: Duration = Duration::from_millis(10);
+/// Sightings in between two writes; more are let go of, as they come again.
 const CAPACITY: usize = 10_000;
 
 /// Sightings that are not written yet.
@@ -79,8 +83,13 @@ impl Accounts {
         if sightings.is_empty() {
             return;
         }
-        if let Err(error) = directory::sessions::note_sightings(&self.db, &sightings).await {
-            tracing::warn!(%error, "the last use of sessions could not be noted");
+        for step in sightings.chunks(STEP) {
+            if let Err(error) = directory::sessions::note_sightings(&self.db, step).await {
+                tracing::warn!(%error, "the last use of sessions could not be noted");
+            }
+            if step.len() == STEP {
+                time::sleep(STEP_EVERY).await;
+            }
         }
     }
 }

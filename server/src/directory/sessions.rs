@@ -227,13 +227,14 @@ pub(crate) struct Sighting {
 
 /// Notes sightings, in one transaction.
 pub(crate) async fn note_sightings(db: &Db, sightings: &[Sighting]) -> Result<(), DbError> {
-    let mut tx = db.begin().await?;
-    for Sighting { session_id, client, address, at } in sightings {
-        let sql = "update session set last_seen_at = $2, address = $3, client_name = coalesce($4, client_name), \
-                   client_version = coalesce($5, client_version) where session_id = $1";
-        let (name, version) = client.clone().unzip();
-        tx.query(sql).bind(*session_id).bind(*at).bind(address).bind(name).bind(version).execute().await?;
-    }
+    let sql = "update session set last_seen_at = $2, address = $3, client_name = coalesce($4, client_name), \
+               client_version = coalesce($5, client_version) where session_id = $1";
+    let mut tx = db.begin_late().await?;
+    tx.each(sql, sightings, |query, Sighting { session_id, client, address, at }| {
+        let (name, version) = client.as_ref().map(|(name, version)| (name.as_str(), version.as_str())).unzip();
+        query.bind(*session_id).bind(*at).bind(address).bind(name).bind(version)
+    })
+    .await?;
     tx.commit().await
 }
 

@@ -6,6 +6,7 @@ use std::{
     collections::VecDeque,
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Waker},
     time::Duration,
 };
 
@@ -380,13 +381,17 @@ impl Socket {
         commands.sends = Some(VecDeque::new());
         drop(commands);
         let socket = Arc::clone(self);
-        self.state.tasks.spawn(async move {
+        let mut placed = Box::pin(async move {
             let mut next = Some(placing);
             while let Some(placing) = next {
                 socket.place_one(placing).await;
                 next = socket.next(|commands| &mut commands.sends);
             }
         });
+        // Mostly nothing has to be waited for; only what has to gets a task.
+        if placed.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            self.state.tasks.spawn(placed);
+        }
     }
 
     async fn place_one(&self, placing: Placing) {

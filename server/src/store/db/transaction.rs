@@ -35,6 +35,30 @@ impl Tx {
         }
     }
 
+    /// Runs a statement for each row; `bind` binds the values of one, each once and in order of their placeholders.
+    ///
+    /// # Errors
+    /// As [`DbError`] says.
+    pub async fn each<T>(
+        &mut self,
+        sql: &'static str,
+        rows: &[T],
+        bind: impl for<'q> Fn(Query<'q>, &T) -> Query<'q>,
+    ) -> Result<(), DbError> {
+        if self.is_late() {
+            let values = rows.iter().fold(Query::values(Vec::new()), &bind).into_values();
+            if let Some(columns) = values.len().checked_div(rows.len()).filter(|columns| *columns > 0) {
+                // SQLite counts `?1`, but takes `$1` for a name.
+                self.keep(Statement { sql: sql.replace('$', "?").into(), columns, values });
+            }
+            return Ok(());
+        }
+        for row in rows {
+            bind(self.query(sql), row).execute().await?;
+        }
+        Ok(())
+    }
+
     /// Makes everything durable.
     ///
     /// # Errors
