@@ -15,8 +15,10 @@ use crate::{
     http::{self, HttpMetrics, Readiness, serve::ServeLimits},
     hub::{Access, Hub, HubLimits},
     people::{self, presence::Presence},
+    previews::Previews,
     rates::Rates,
     rooms::state::RoomStates,
+    search::index::SearchIndex,
     shutdown,
     store::{
         MessageStore,
@@ -44,6 +46,8 @@ pub(crate) struct AppState {
     pub(crate) presence: Arc<Presence>,
     pub(crate) rates: Arc<Rates>,
     pub(crate) files: Files,
+    pub(crate) previews: Previews,
+    pub(crate) search: SearchIndex,
     /// What the hello reply tells.
     pub(crate) limits: Limits,
     /// The pace of pings, in ms.
@@ -77,6 +81,9 @@ pub(crate) enum StartError {
     /// The database, after it was opened.
     #[error(transparent)]
     Db(#[from] DbError),
+    /// What fetches link previews.
+    #[error("failed to prepare link previews: {0}")]
+    Previews(#[from] reqwest::Error),
     /// The files.
     #[error(transparent)]
     Files(#[from] OpenFilesError),
@@ -141,6 +148,12 @@ impl App {
         files.start(&db, &config.limits, &background, stop.clone());
         let presence = Arc::new(Presence::new(db.clone(), Arc::clone(&hub), Arc::clone(&bus)));
         background.spawn(Arc::clone(&presence).run(stop.clone()));
+        let search = SearchIndex::new(db.clone());
+        background.spawn(search.clone().run(stop.clone()));
+        let previews = match config.previews.clone() {
+            Some(policy) => Previews::start(&store, policy, &background, &stop)?,
+            None => Previews::off(),
+        };
         let listener = http::serve::bind(config.listen).map_err(|error| StartError::Listen(config.listen, error))?;
         let http_metrics = HttpMetrics::default();
         let state = Arc::new(AppState {
@@ -160,6 +173,8 @@ impl App {
             presence,
             rates,
             files,
+            previews,
+            search,
         });
         background.spawn(people::departures::run(Arc::clone(&state), state.accounts.ended(), stop.clone()));
         Ok(Self { state, listener, draining, hub_stop, stop, background })

@@ -16,6 +16,7 @@ use parlour_protocol::{Secret, limits::Limits};
 
 pub(crate) use self::settings::{Flag, Settings};
 use self::value::Reader;
+use crate::previews::address::AddressPolicy;
 
 /// A setting that is unknown or has a value that it cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -121,6 +122,8 @@ pub(crate) struct Config {
     pub(crate) session_lifetime: Duration,
     /// Longest wait for company of events in busy rooms; zero writes at once.
     pub(crate) flush_window: Duration,
+    /// What link previews may be fetched from; none when they are off.
+    pub(crate) previews: Option<AddressPolicy>,
     /// The log.
     pub(crate) log: LogConfig,
     /// Lets anybody who has it read the metrics.
@@ -153,6 +156,7 @@ impl Config {
             flush_window: read
                 .duration("flush_window", Duration::ZERO, Duration::from_millis(100))?
                 .unwrap_or(Duration::from_millis(10)),
+            previews: previews(read)?,
             log: log(read)?,
             metrics_token: read.secret("metrics_token", 16)?,
             limits: limits(read)?,
@@ -175,6 +179,16 @@ fn registration(read: Reader<'_>, listen: IpAddr) -> Result<Registration, Config
         &[("open", Registration::Open), ("invite", Registration::Invite), ("closed", Registration::Closed)],
     )?;
     Ok(choice.unwrap_or(if listen.is_loopback() { Registration::Open } else { Registration::Invite }))
+}
+
+fn previews(read: Reader<'_>) -> Result<Option<AddressPolicy>, ConfigError> {
+    let enabled = read.choice("previews.enabled", &[("on", true), ("off", false)])?.unwrap_or(true);
+    let networks = read.networks("previews.networks")?;
+    let port = |text: &String| {
+        text.parse::<u16>().map_err(|_| read.wrong("previews.ports", format!("must hold ports, not {text:?}")))
+    };
+    let ports = read.list("previews.ports")?.iter().map(port).collect::<Result<_, _>>()?;
+    Ok(enabled.then_some(AddressPolicy { networks, ports }))
 }
 
 fn log(read: Reader<'_>) -> Result<LogConfig, ConfigError> {

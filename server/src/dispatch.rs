@@ -4,7 +4,8 @@ use parlour_protocol::{Command, ErrorCode, ProtocolError, codec::Codec};
 use serde::Serialize;
 
 use crate::{
-    accounts, accounts::caller::Caller, app::AppState, files, filter, messages, moderation, people, rooms, webhooks,
+    accounts, accounts::caller::Caller, app::AppState, files, filter, messages, moderation, people, rooms, search,
+    webhooks,
 };
 
 /// Runs a command; the encoded `data` of its reply.
@@ -118,6 +119,9 @@ pub(crate) async fn dispatch(
         Command::WebhookDelete(data) => reply.of(webhooks::delete(state, caller, data).await),
         Command::AppUserGet(data) => reply.of(webhooks::app_users(state, caller, data).await),
 
+        Command::MessageSearch(data) => reply.of(search::search(state, caller, data).await),
+        Command::MessageSent(data) => reply.of(search::sent(state, caller, data).await),
+
         Command::FileCreateUploads(data) => reply.of(files::uploads::create(state, caller, data).await),
         Command::FileUrls(data) => reply.of(files::urls::urls(state, caller, data).await),
         Command::FileDiscard(data) => reply.of(files::discard::discard(state, caller, data).await),
@@ -130,9 +134,7 @@ pub(crate) async fn dispatch(
         | Command::RoomSubscribe(_)
         | Command::RoomUnsubscribe(_) => Err(unsupported(command.name(), "exists on the socket alone")),
 
-        Command::MessageSearch(_)
-        | Command::MessageSent(_)
-        | Command::ScheduleReminder(_)
+        Command::ScheduleReminder(_)
         | Command::ScheduleMessage(_)
         | Command::ScheduleReschedule(_)
         | Command::ScheduleCancel(_)

@@ -164,6 +164,7 @@ impl Placed {
         }
         if is_new {
             mentions::tell(state, &message, mentions);
+            state.previews.consider(&message);
         }
         Ok(Arc::unwrap_or_clone(message))
     }

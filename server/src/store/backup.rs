@@ -1,5 +1,6 @@
 //! Copies of the embedded database, made while the server runs and put back while it does not.
 
+mod files;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use std::{
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use super::db::{DbError, OpenError, Sqlite3, check_present, database_of, lock_folder, open_sqlite_file};
+use crate::blobs::folder::files_of;
 
 /// Why a copy was not made or not put back.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +38,7 @@ impl From<DbError> for BackupError {
     }
 }
 
-/// Copies the database of a data folder to a new file. The copy is one state of the whole database, whatever is
+/// Copies the database of a data folder to a new file, and the files to a folder `.files` beside it. The copy is one state of the whole database, whatever is
 /// written meanwhile; a copy that was broken off leaves no file of that name.
 ///
 /// # Errors
@@ -52,12 +54,16 @@ pub async fn backup(folder: &Path, file: &Path) -> Result<(), BackupError> {
         .connect()
         .await
         .map_err(|error| BackupError::NotADatabase(database, error.to_string()))?;
+    // Before and after: what the copy of the database names is there whether it came or went meanwhile.
+    let (uploaded, taken) = (files_of(folder), files::beside(file));
+    files::copy(uploaded.clone(), taken.clone()).await?;
     let draft = beside(file, "partial");
     remove(&draft)?;
     let outcome =
         sqlx::query("vacuum into $1").bind(draft.to_string_lossy().into_owned()).execute(&mut connection).await;
     connection.close().await.map_err(DbError::from)?;
     outcome.map_err(DbError::from)?;
+    files::copy(uploaded, taken).await?;
     put_in_place(&draft, file)
 }
 
@@ -74,6 +80,7 @@ pub async fn restore(folder: &Path, file: &Path) -> Result<u64, BackupError> {
     let draft = beside(&database, "restoring");
     remove_database(&draft)?;
     copy(file, &draft).await?;
+    files::copy(files::beside(file), files_of(folder)).await?;
     let restored = open_sqlite_file(folder, &draft, Some(lock)).await?;
     let rooms = restored.new_epoch().await?;
     restored.advance_generation().await?;

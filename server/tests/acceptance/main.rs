@@ -27,6 +27,10 @@
 //! | `moderation` | kicks, timeouts, bans, warnings, the log, notes |
 //! | `word_filter` | what it finds and what follows |
 //! | `permission_matrix` | who may do what, in one table |
+//! | `emoji` | custom emoji |
+//! | `webhooks` | who manages them, what callers get |
+//! | `search` | words, filters, rights, own messages |
+//! | `previews` | what links show, and what is never fetched |
 //! | `worked` | the worked exchanges of the protocol's annex |
 //! | `durability` | a killed server comes back with everything it acknowledged |
 
@@ -38,6 +42,7 @@ mod connection;
 mod direct_messages;
 mod durability;
 mod endings;
+mod emoji;
 mod files;
 mod forwards;
 mod friends;
@@ -52,12 +57,15 @@ mod permission_matrix;
 mod pins;
 mod polls;
 mod presence;
+mod previews;
 mod provider;
 mod reactions;
 mod reading;
 mod roles;
 mod rooms;
+mod search;
 mod subscribe;
 mod threads;
 mod word_filter;
+mod webhooks;
 mod worked;

@@ -48,13 +48,18 @@ async fn a_copy_taken_while_the_server_runs_is_put_back_with_new_epochs() {
     let (folder, file) = (place.path().join("data"), place.path().join("copy.db"));
     let db = open_sqlite(&folder).await.unwrap();
     let kept = add_room(&db).await;
+    let uploaded = folder.join("files/0a/some");
+    fs::create_dir_all(uploaded.parent().unwrap()).unwrap();
+    fs::write(&uploaded, "bytes").unwrap();
     backup(&folder, &file).await.unwrap();
+    fs::remove_file(&uploaded).unwrap();
     add_room(&db).await;
     assert!(matches!(backup(&folder, &file).await, Err(BackupError::Exists(_))));
     let refused = restore(&folder, &file).await;
     assert!(matches!(refused, Err(BackupError::Open(OpenError::InUse(_)))), "{refused:?}");
     shut(db).await;
     assert_eq!(restore(&folder, &file).await.unwrap(), 1);
+    assert_eq!(fs::read_to_string(&uploaded).unwrap(), "bytes", "files come back too");
     let db = open_sqlite(&folder).await.unwrap();
     let restored = epochs(&db).await;
     assert_eq!(restored.len(), 1);
