@@ -17,6 +17,8 @@ use super::address::AddressPolicy;
 
 /// Most bytes of a stored preview.
 pub(super) const MOST: usize = 8192;
+/// Parts in which a page is read at most.
+const PARTS: usize = 100;
 /// Most addresses of a kind.
 const ADDRESSES: usize = 3;
 
@@ -84,7 +86,13 @@ pub(super) fn read(html: &str, url: &Url, policy: &AddressPolicy) -> Option<Link
     let tokenizer = Tokenizer::new(Head::default(), options);
     let input = BufferQueue::default();
     input.push_back(StrTendril::from(html));
-    while !matches!(tokenizer.feed(&input), html5ever::tokenizer::TokenizerResult::Done) {}
+    // It stops where a page names its encoding.
+    for _ in 0..PARTS {
+        if input.is_empty() {
+            break;
+        }
+        drop(tokenizer.feed(&input));
+    }
     tokenizer.end();
     let facts = tokenizer.sink.0.take();
     let all = |names: &[&str]| -> Vec<&str> {
