@@ -89,6 +89,7 @@ async fn key(db: &Db) -> Result<[u8; 32], DbError> {
 }
 
 /// What a client is told of a fault of the store of files.
+#[expect(clippy::needless_pass_by_value, reason = "a function for map_err")]
 pub(crate) fn blob_error(error: BlobError) -> ProtocolError {
     tracing::warn!(%error, "files are unavailable");
     ProtocolError::new(ErrorCode::Unavailable, "the store of files does not answer; try again")

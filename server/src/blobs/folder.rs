@@ -189,6 +189,7 @@ async fn blocking<T: Send + 'static>(run: impl FnOnce() -> io::Result<T> + Send 
     tokio::task::spawn_blocking(run).await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(failed)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a function for map_err")]
 fn failed(error: io::Error) -> BlobError {
     BlobError(Arc::from(error.to_string()))
 }
