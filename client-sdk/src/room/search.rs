@@ -24,9 +24,8 @@ impl Search {
 
     /// Only those that a filter lets through.
     #[must_use]
-    #[expect(clippy::needless_pass_by_value, reason = "ids are given as they are")]
-    pub fn filter(mut self, filter: SearchFilterType, value: impl ToString) -> Self {
-        self.filters.push((filter, value.to_string()));
+    pub fn filter(mut self, filter: SearchFilterType, value: impl Into<String>) -> Self {
+        self.filters.push((filter, value.into()));
         self
     }
 
