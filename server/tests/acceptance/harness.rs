@@ -132,7 +132,8 @@ impl Server {
     pub(crate) fn command(&self, arguments: &[&str]) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_parlour"));
         let folder = self.folder.path().join("data");
-        let output = command.args(arguments).env("PARLOUR_DATA_DIR", folder).output().unwrap();
+        let settings = self.settings.iter().map(|(name, value)| (name, value));
+        let output = command.args(arguments).envs(settings).env("PARLOUR_DATA_DIR", folder).output().unwrap();
         assert!(output.status.success(), "{output:?}");
     }
 
