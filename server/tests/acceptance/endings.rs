@@ -27,7 +27,7 @@ async fn flood(client: &mut Client, room: &str, count: usize) -> u64 {
 #[tokio::test]
 async fn who_is_behind_again_and_again_is_closed_with_4413() {
     let server = Server::shared().await;
-    let (room, (_, mut client), (bob, mut first)) = server.two_in_a_room().await;
+    let (room, (_, mut client), (bob, first)) = server.two_in_a_room().await;
     drop(first);
     let mut slow = Client::with_small_buffer(&server, &bob).await;
     slow.subscribe(&room).await;

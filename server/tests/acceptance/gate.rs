@@ -54,7 +54,7 @@ async fn s_049_slowmode_tells_how_long_to_wait() {
 #[tokio::test]
 async fn s_059_of_many_sends_at_once_in_a_window_one_lands() {
     let server = Server::shared().await;
-    let (room, (_, mut owner), (bob, mut client)) = server.two_in_a_room().await;
+    let (room, (_, mut owner), (bob, _)) = server.two_in_a_room().await;
     owner.ok("room.update", json!({ "roomId": room, "slowmodeMs": 60_000 })).await;
     let sends: Vec<_> =
         (0..10).map(|number| json!({ "roomId": room, "message": format!("{number}"), "nonce": nonce() })).collect();

@@ -369,7 +369,7 @@ async fn s_078_what_is_sent_while_a_catch_up_runs_is_seen_once() {
 #[tokio::test]
 async fn a_slow_reader_falls_behind_and_catches_up_without_being_cut_off() {
     let server = Server::shared().await;
-    let (room, (_, mut client), (bob, mut first)) = server.two_in_a_room().await;
+    let (room, (_, mut client), (bob, _)) = server.two_in_a_room().await;
     let mut slow = Client::with_small_buffer(&server, &bob).await;
     let head = slow.subscribe(&room).await;
     let start = head["seq"].as_u64().unwrap();
@@ -432,7 +432,7 @@ async fn a_slow_reader_does_not_hold_up_the_others() {
 #[tokio::test]
 async fn bl_068_nothing_reaches_who_has_left() {
     let server = Server::shared().await;
-    let (room, (_, mut client), (bob, mut first)) = server.two_in_a_room().await;
+    let (room, (_, mut client), (bob, _)) = server.two_in_a_room().await;
     let mut listeners = Vec::new();
     for _ in 0..3 {
         let mut listener = Client::of(&server, &bob).await;
