@@ -373,6 +373,7 @@ create table file (
     expires_at bigint
 );
 create index file_of_message on file (room_id, tick);
+create index file_user on file (user_id);
 create index file_expiry on file (expires_at) where expires_at is not null;
 create index room_deleted on room (room_id) where deleted_at is not null;
 

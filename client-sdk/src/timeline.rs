@@ -23,6 +23,8 @@ static GENERATIONS: AtomicU64 = AtomicU64::new(0);
 pub const DEFAULT_CAPACITY: usize = 1000;
 /// Deleted keys that are remembered when no read is under way.
 const GRAVES: usize = 1024;
+/// Catch-ups that are remembered, for answers that come late.
+const FOLDS: usize = 16;
 
 /// What became different.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,8 +80,8 @@ pub struct Timeline {
     stale: BTreeMap<RowKey, u32>,
     /// Messages that a read brought before the feed did, by the `seq` of their creation.
     ahead: BTreeMap<u64, RowKey>,
-    /// The end of the last catch-up: up to here, what was created and is not held can be gone without a word.
-    folded: u64,
+    /// Where the latest catch-ups began and ended: what was created in between and is not held is gone.
+    folds: VecDeque<(u64, u64)>,
     reads: BTreeSet<u64>,
     next_ticket: u64,
     generation: u64,
@@ -103,7 +105,7 @@ impl Timeline {
             graves: VecDeque::new(),
             stale: BTreeMap::new(),
             ahead: BTreeMap::new(),
-            folded: 0,
+            folds: VecDeque::new(),
             reads: BTreeSet::new(),
             next_ticket: 0,
             generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
@@ -168,7 +170,7 @@ impl Timeline {
         self.graves.clear();
         self.stale.clear();
         self.ahead.clear();
-        self.folded = 0;
+        self.folds.clear();
         self.reads.clear();
         self.generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
     }
@@ -180,10 +182,13 @@ impl Timeline {
         }
     }
 
-    /// A catch-up has ended at `seq`. It leaves out what was created and deleted in between: what a read
-    /// brought ahead of it and it did not tell of is gone.
-    pub fn caught_up(&mut self, seq: u64) -> Vec<Change> {
-        self.folded = self.folded.max(seq);
+    /// A catch-up that began at `from` has ended at `seq`. It leaves out what was created and deleted in between:
+    /// what a read brought ahead of it and it did not tell of is gone.
+    pub fn caught_up(&mut self, from: u64, seq: u64) -> Vec<Change> {
+        if self.folds.len() == FOLDS {
+            self.folds.pop_front();
+        }
+        self.folds.push_back((from, seq));
         let later = self.ahead.split_off(&(seq + 1));
         let untold = std::mem::replace(&mut self.ahead, later);
         untold.into_values().filter_map(|row_key| self.vanish(row_key)).collect()

@@ -224,9 +224,10 @@ impl RoomState {
                         self.apply(entry.seq, event, told);
                     }
                 }
+                let began = self.feed.progress().settled();
                 self.feed.turn_page(&page);
                 if page.done {
-                    let gone = self.timeline.caught_up(page.seq);
+                    let gone = self.timeline.caught_up(began, page.seq);
                     self.tell_changes(page.seq, gone, told);
                     self.caught_up(told);
                 }

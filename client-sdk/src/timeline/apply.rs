@@ -45,8 +45,8 @@ impl Timeline {
     /// Inserts an own message from the reply to its send: with `echo: false` no event brings it, but for a
     /// catch-up. What that had to tell of and left out is gone.
     pub fn insert_own(&mut self, progress: Progress, message: Message) -> Vec<Change> {
-        let is_late = message.seq <= self.folded || !self.is_in_range(message.row_key);
-        if is_late && self.get(message.row_key).is_none() {
+        let is_folded = self.folds.iter().any(|(from, to)| message.seq > *from && message.seq <= *to);
+        if (is_folded || !self.is_in_range(message.row_key)) && self.get(message.row_key).is_none() {
             return Vec::new();
         }
         let (seq, row_key) = (message.seq, message.row_key);

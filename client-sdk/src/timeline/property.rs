@@ -161,9 +161,10 @@ impl World {
                         self.note(changes);
                     }
                 }
+                let began = self.feed.progress().settled();
                 self.feed.turn_page(&page);
                 if page.done {
-                    let changes = self.timeline.caught_up(page.seq);
+                    let changes = self.timeline.caught_up(began, page.seq);
                     self.note(changes);
                 }
             }

@@ -46,7 +46,7 @@ pub struct Progress {
 
 impl Progress {
     /// Up to here everything was told.
-    pub(super) fn settled(self) -> u64 {
+    pub(crate) fn settled(self) -> u64 {
         self.folding_from.unwrap_or(self.seq)
     }
 }
@@ -100,7 +100,8 @@ impl Timeline {
         let is_of_fold = progress
             .folding_from
             .is_some_and(|from| items.iter().any(|item| item.seq > from && !self.messages.contains_key(&item.row_key)));
-        if as_of < read.position.max(self.folded) || is_of_fold || is_moved {
+        let folded = self.folds.back().map_or(0, |(_, end)| *end);
+        if as_of < read.position.max(folded) || is_of_fold || is_moved {
             self.fail_read(read);
             return Merge::Stale;
         }

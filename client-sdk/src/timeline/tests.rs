@@ -262,7 +262,7 @@ fn what_a_read_brought_ahead_of_the_feed_and_a_catch_up_does_not_tell_of_is_gone
     for entry in &page.entries {
         timeline.apply(entry.seq, entry.event.as_ref().unwrap());
     }
-    assert_eq!(timeline.caught_up(page.seq), [Change::Deleted(gone)]);
+    assert_eq!(timeline.caught_up(0, page.seq), [Change::Deleted(gone)]);
     assert_eq!(texts(&timeline), ["here"]);
 }
 
@@ -279,7 +279,7 @@ fn a_page_read_before_the_end_of_a_catch_up_is_read_again() {
     for entry in &page.entries {
         timeline.apply(entry.seq, entry.event.as_ref().unwrap());
     }
-    timeline.caught_up(page.seq);
+    timeline.caught_up(0, page.seq);
     let answer = Answer { as_of: gone.seq, items: rows, extent: Extent::Newest { older: None } };
     assert_eq!(timeline.finish_read(read, live(page.seq), answer), Merge::Stale);
     assert_eq!(texts(&timeline), ["here"]);
@@ -302,7 +302,18 @@ fn the_late_reply_of_a_send_does_not_bring_back_what_a_catch_up_left_out() {
     let mut timeline = Timeline::new(Some(me));
     server.create(me, "gone", None, None);
     let own = server.list(None, 1).0.remove(0);
-    timeline.caught_up(2);
+    timeline.caught_up(0, 2);
     assert_eq!(timeline.insert_own(live(2), own), []);
     assert_eq!(texts(&timeline), Vec::<String>::new());
+}
+
+#[test]
+fn an_own_message_that_was_spared_live_is_inserted_after_a_later_catch_up() {
+    let (mut server, me) = room();
+    let mut timeline = Timeline::new(Some(me));
+    server.create(me, "own", None, None);
+    let own = server.list(None, 1).0.remove(0);
+    timeline.advance(1);
+    timeline.caught_up(1, 1);
+    assert_eq!(timeline.insert_own(live(1), own).len(), 1);
 }

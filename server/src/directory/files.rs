@@ -211,6 +211,14 @@ pub(crate) async fn forget(db: &Db, file_id: FileId) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Lets go of all files of a user, attached ones too. A room keeps its emoji, whoever brought them.
+pub(crate) async fn release_user(db: &Db, user_id: UserId) -> Result<(), StoreError> {
+    let sql = "update file set expires_at = 0, tick = null \
+        where user_id = $1 and kind <> 'Emoji' and (expires_at is null or expires_at > 0)";
+    db.write(sql).bind(user_id).execute().await?;
+    Ok(())
+}
+
 /// Lets go of files of rooms that are deleted, at most `limit`; how many there were.
 pub(crate) async fn release_deleted_rooms(db: &Db, limit: u32) -> Result<u64, StoreError> {
     let released = db

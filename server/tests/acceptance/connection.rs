@@ -181,7 +181,6 @@ async fn operations_that_are_not_built_yet_say_so() {
     for (op, data) in [
         ("schedule.count", json!({})),
         ("schedule.reminder", json!({ "roomId": room, "runAt": "2030-01-01T00:00:00Z", "text": "x" })),
-        ("message.search", json!({ "roomId": room, "query": "x" })),
         ("push.list", json!({})),
     ] {
         match client.call(op, data).await {

@@ -396,3 +396,21 @@ async fn an_image_has_a_lasting_public_address() {
         assert_eq!(client.refused("file.createImageUpload", bad).await, "bad_request");
     }
 }
+
+#[tokio::test]
+async fn the_files_of_a_deleted_account_go_and_its_messages_stay() {
+    let server = Server::with(&[]).await;
+    let (room, (_, mut owner), (bob, mut member)) = server.two_in_a_room().await;
+    let file = uploaded(&server, &mut member, &room, "a.txt", b"of tea").await;
+    let message = member.ok("message.send", with_files(&room, &[&file])).await["message"].take();
+    let asked = json!({ "roomId": room, "files": [{ "rowKey": message["rowKey"], "fileId": file["fileId"] }] });
+    let url = owner.ok("file.urls", asked.clone()).await["files"][0]["url"].take();
+    assert_eq!(fetch(&server, &url).await.0, 200);
+    owner.subscribe(&room).await;
+    server.command(&["user", "delete", &bob.name]);
+    assert_eq!(owner.event("member.left").await["data"]["userId"], json!(bob.id));
+    assert_eq!(owner.ok("file.urls", asked).await, json!({}));
+    assert_eq!(fetch(&server, &url).await.0, 404);
+    let list = owner.ok("message.list", json!({ "roomId": room })).await;
+    assert!(items(&list).iter().any(|listed| listed["rowKey"] == message["rowKey"]));
+}
