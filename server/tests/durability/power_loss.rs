@@ -81,6 +81,8 @@ impl Conversation {
             }
         }
         assert!(answers.is_none_or(|enough| answered >= enough), "the connection ended too early");
+        // Its connections may end before it does, and it holds the folder until then.
+        server.kill();
         answered
     }
 

@@ -4,7 +4,7 @@ use parlour_protocol::{Timestamp, UserId};
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
-use super::{Db, DbError, OpenError, list, open_sqlite};
+use super::{Db, DbError, OpenError, Tx, list, open_sqlite};
 use crate::store::{StoreError, testing::TestDb};
 
 #[derive(Debug, PartialEq, sqlx::FromRow)]
@@ -111,4 +111,69 @@ async fn readers_cannot_write() {
     let test = TestDb::sqlite().await;
     let outcome = test.db.read("delete from account").execute().await;
     assert!(matches!(outcome, Err(DbError::Store(StoreError::Unavailable(_)))), "{outcome:?}");
+}
+
+async fn a_late_transaction_is_one(db: &Db) {
+    let add = "insert into command_nonce (user_id, op, nonce, result, created_at) values ($1, $2, $3, '', $4)";
+    let user_id = UserId::new();
+    let write = async |tx: &mut Tx, nonces: &[&str]| {
+        tx.each(add, nonces, |query, nonce| query.bind(user_id).bind("op").bind(*nonce).bind(1_i64)).await
+    };
+    let count = async || {
+        let query = db.read("select count(*) from command_nonce where user_id = $1").bind(user_id);
+        query.one::<(i64,)>().await.unwrap().0
+    };
+    let mut tx = db.begin_late().await.unwrap();
+    write(&mut tx, &["a", "b"]).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(count().await, 2);
+    // All of it or nothing, and the next one is not disturbed.
+    let mut tx = db.begin_late().await.unwrap();
+    let outcome = match write(&mut tx, &["c", "a"]).await {
+        Ok(()) => tx.commit().await,
+        refused => refused,
+    };
+    assert!(matches!(outcome, Err(DbError::Unique)), "{outcome:?}");
+    assert_eq!(count().await, 2);
+    // What was written before something was read is seen by it, and goes with it.
+    let mut tx = db.begin_late().await.unwrap();
+    write(&mut tx, &["c"]).await.unwrap();
+    let sql = "select count(*) from command_nonce where user_id = $1";
+    let (seen,): (i64,) = tx.query(sql).bind(user_id).one().await.unwrap();
+    assert_eq!(seen, 3);
+    drop(tx);
+    assert_eq!(count().await, 2);
+    let mut tx = db.begin_late().await.unwrap();
+    write(&mut tx, &["c"]).await.unwrap();
+    drop(tx);
+    assert_eq!(count().await, 2);
+}
+
+#[tokio::test]
+async fn a_late_transaction_is_one_in_sqlite() {
+    a_late_transaction_is_one(&TestDb::sqlite().await.db).await;
+}
+
+#[tokio::test]
+async fn a_late_transaction_is_one_in_postgres() {
+    if let Some(test) = TestDb::postgres().await {
+        a_late_transaction_is_one(&test.db).await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_writes_to_a_file_takes_turns() {
+    let test = TestDb::sqlite().await;
+    let db = &test.db;
+    let mut tx = db.begin().await.unwrap();
+    tx.query("delete from command_nonce").execute().await.unwrap();
+    let mut late = db.begin_late().await.unwrap();
+    late.each("delete from account where user_id = $1", &[UserId::new()], |query, user_id| query.bind(*user_id))
+        .await
+        .unwrap();
+    let mut commit = std::pin::pin!(late.commit());
+    let early = tokio::time::timeout(std::time::Duration::from_millis(50), commit.as_mut()).await;
+    assert!(early.is_err(), "it did not wait for its turn");
+    tx.commit().await.unwrap();
+    commit.await.unwrap();
 }
