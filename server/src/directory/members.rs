@@ -155,10 +155,15 @@ pub(crate) async fn ids(db: &Db, room_id: RoomId) -> Result<Vec<UserId>, StoreEr
     Ok(rows.into_iter().map(|(user_id,)| UserId::from_uuid(user_id)).collect())
 }
 
-/// The rooms that a user is in.
-pub(crate) async fn rooms_of(db: &Db, user_id: UserId) -> Result<Vec<RoomId>, StoreError> {
-    let rows: Vec<(Uuid,)> = db.read("select room_id from member where user_id = $1").bind(user_id).all().await?;
-    Ok(rows.into_iter().map(|(room_id,)| RoomId::from_uuid(room_id)).collect())
+/// The rooms that users are in; users without a room are left out.
+pub(crate) async fn rooms_of(db: &Db, user_ids: &[UserId]) -> Result<HashMap<UserId, Vec<RoomId>>, StoreError> {
+    let sql = format!("select user_id, room_id from member where user_id in {}", list(1, user_ids.len()));
+    let rows: Vec<(Uuid, Uuid)> = db.read(AssertSqlSafe(sql)).bind_list(user_ids).all().await?;
+    let mut rooms: HashMap<UserId, Vec<RoomId>> = HashMap::new();
+    for (user_id, room_id) in rows {
+        rooms.entry(UserId::from_uuid(user_id)).or_default().push(RoomId::from_uuid(room_id));
+    }
+    Ok(rooms)
 }
 
 /// Whether a user is banned from a room.

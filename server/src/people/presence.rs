@@ -9,7 +9,7 @@ use std::{
 };
 
 use parlour_protocol::{
-    Timestamp, UserEvent, UserId,
+    RoomId, Timestamp, UserEvent, UserId,
     event::StatusChanged,
     object::{PresenceStatus, Status, User},
 };
@@ -88,18 +88,18 @@ impl Presence {
 
     /// Tells of a changed account those who are told of its presence.
     pub(crate) async fn announce_account(&self, user: &User) -> Result<(), StoreError> {
-        let recipients = self.recipients(user.user_id).await?;
+        let rooms = members::rooms_of(&self.db, &[user.user_id]).await?.remove(&user.user_id).unwrap_or_default();
+        let recipients = self.recipients(user.user_id, &rooms);
         let event = UserEvent::UserUpdated(Box::new(parlour_protocol::event::UserUpdated { user: user.clone() }));
         self.bus.publish(BusEvent::Users { user_ids: recipients.into(), event: Arc::new(event) });
         Ok(())
     }
 
     /// The user, and those who listen to a room that the user is in.
-    async fn recipients(&self, user_id: UserId) -> Result<Vec<UserId>, StoreError> {
-        let rooms = members::rooms_of(&self.db, user_id).await?;
-        let mut recipients = self.hub.listeners(&rooms, CROWD, RECIPIENTS);
+    fn recipients(&self, user_id: UserId, rooms: &[RoomId]) -> Vec<UserId> {
+        let mut recipients = self.hub.listeners(rooms, CROWD, RECIPIENTS);
         recipients.remove(&user_id);
-        Ok(std::iter::once(user_id).chain(recipients).collect())
+        std::iter::once(user_id).chain(recipients).collect()
     }
 
     /// Tells of changes until shutdown.
@@ -170,11 +170,12 @@ impl Presence {
                 rounds.due.iter().take(PAGE).map(|(user_id, by_connection)| (*user_id, *by_connection)).collect();
             let user_ids: Vec<UserId> = page.iter().map(|(user_id, _)| *user_id).collect();
             let mut stored = statuses::of(&self.db, &user_ids, Timestamp::now()).await?;
+            let mut rooms = members::rooms_of(&self.db, &user_ids).await?;
             for (user_id, by_connection) in page {
                 let stored = stored.remove(&user_id).unwrap_or_default();
                 // Under an override nobody sees who comes and goes.
                 if !(by_connection && stored.status.is_some()) {
-                    let recipients = self.recipients(user_id).await?;
+                    let recipients = self.recipients(user_id, &rooms.remove(&user_id).unwrap_or_default());
                     sent += recipients.len();
                     let status = self.status(user_id, stored);
                     let event = Arc::new(UserEvent::StatusChanged(Box::new(StatusChanged { status })));
