@@ -2,6 +2,8 @@
 
 pub(crate) mod automod;
 pub(crate) mod fold;
+#[cfg(test)]
+mod fuzz;
 mod matcher;
 pub(crate) mod settings;
 pub(crate) mod visible;

@@ -36,8 +36,8 @@ pub(crate) struct Folded {
 impl Folded {
     /// Room for the folded form of a text of so many bytes.
     pub(crate) fn with_capacity(bytes: usize, kept: Marks) -> Self {
-        let marks = if kept == Marks::Kept { Vec::with_capacity(bytes + bytes / 4) } else { Vec::new() };
-        Self { bytes: Vec::with_capacity(bytes + bytes / 4), marks, kept }
+        let marks = if kept == Marks::Kept { Vec::with_capacity(bytes) } else { Vec::new() };
+        Self { bytes: Vec::with_capacity(bytes), marks, kept }
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
@@ -46,54 +46,67 @@ impl Folded {
 
     /// Adds plain text.
     pub(crate) fn push_text(&mut self, text: &str) {
-        let first = page(0);
+        // Whole entries are copied, of which the next character covers what is not part of this one: a copy of a
+        // fixed size is one instruction.
+        let (mut bytes, mut marks) = ([0; BLOCK], [0; BLOCK]);
+        let mut filled = 0;
+        let mut after_space = self.ends_with_space();
+        let mut at = (0, page(0));
         for character in text.chars() {
-            if character.is_ascii() {
-                self.push_from(first, character);
-            } else {
-                self.push(character);
+            let number = character as usize / PAGE;
+            if number != at.0 {
+                at = (number, page(number));
             }
+            let entry = &at.1.entries[character as usize % PAGE];
+            if filled + SHORT > BLOCK || entry.length > SHORT {
+                self.push_bytes(&bytes[..filled], &marks[..filled]);
+                filled = 0;
+            }
+            if entry.length > SHORT {
+                self.push_long(character);
+                after_space = self.ends_with_space();
+                continue;
+            }
+            if entry.length == 0 || (after_space && entry.is_space) {
+                continue;
+            }
+            bytes[filled..filled + SHORT].copy_from_slice(&entry.bytes);
+            if self.kept == Marks::Kept {
+                marks[filled..filled + SHORT].copy_from_slice(&entry.marks);
+            }
+            filled += entry.length;
+            after_space = entry.is_space;
         }
+        self.push_bytes(&bytes[..filled], &marks[..filled]);
     }
 
     /// Adds one character.
     pub(crate) fn push(&mut self, character: char) {
-        self.push_from(page(character as usize / PAGE), character);
-    }
-
-    #[inline]
-    fn push_from(&mut self, page: &Page, character: char) {
-        let entry = &page.entries[character as usize % PAGE];
-        match entry.length {
-            0 => {}
-            1 if entry.bytes[0] == b' ' => self.push_space(),
-            1 => self.push_byte(entry.bytes[0], BEGINS | entry.in_word),
-            2..=SHORT => self.push_bytes(&entry.bytes[..usize::from(entry.length)], entry.in_word),
-            _ => self.push_bytes(fold(character).as_bytes(), entry.in_word),
-        }
+        self.push_text(character.encode_utf8(&mut [0; 4]));
     }
 
     /// Adds the end of a line, or of a block.
     pub(crate) fn push_space(&mut self) {
-        if self.bytes.last() != Some(&b' ') {
-            self.push_byte(b' ', BEGINS);
+        if !self.ends_with_space() {
+            self.push_bytes(b" ", &[BEGINS]);
         }
     }
 
-    fn push_bytes(&mut self, bytes: &[u8], in_word: u8) {
-        let mut begins = BEGINS;
-        for byte in bytes {
-            self.push_byte(*byte, begins | in_word);
-            begins = 0;
-        }
+    fn push_long(&mut self, character: char) {
+        let folded = fold(character);
+        let marks: Vec<u8> = (0..folded.len()).map(|place| mark(character, place)).collect();
+        self.push_bytes(folded.as_bytes(), &marks);
     }
 
-    #[inline]
-    fn push_byte(&mut self, byte: u8, mark: u8) {
-        self.bytes.push(byte);
+    fn push_bytes(&mut self, bytes: &[u8], marks: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
         if self.kept == Marks::Kept {
-            self.marks.push(mark);
+            self.marks.extend_from_slice(marks);
         }
+    }
+
+    fn ends_with_space(&self) -> bool {
+        self.bytes.last() == Some(&b' ')
     }
 
     /// Whether a stretch holds whole characters of the source.
@@ -114,7 +127,9 @@ impl Folded {
 /// Characters of a page.
 const PAGE: usize = 256;
 /// Bytes that an entry holds; what folds to more is folded anew each time, and rare.
-const SHORT: u8 = 6;
+const SHORT: usize = 8;
+/// Bytes that are folded before they are kept.
+const BLOCK: usize = 512;
 
 /// What neighbouring characters fold to.
 struct Page {
@@ -123,9 +138,10 @@ struct Page {
 
 #[derive(Clone, Copy)]
 struct Entry {
-    bytes: [u8; SHORT as usize],
-    length: u8,
-    in_word: u8,
+    bytes: [u8; SHORT],
+    marks: [u8; SHORT],
+    length: usize,
+    is_space: bool,
 }
 
 /// A page, made when it is first met.
@@ -133,16 +149,23 @@ fn page(number: usize) -> &'static Page {
     static PAGES: [OnceLock<Box<Page>>; 0x11_0000 / PAGE] = [const { OnceLock::new() }; 0x11_0000 / PAGE];
     PAGES[number].get_or_init(|| {
         let entries = std::array::from_fn(|index| {
-            let character = u32::try_from(number * PAGE + index).ok().and_then(char::from_u32);
-            let folded = character.map(fold).unwrap_or_default();
-            let mut bytes = [0; SHORT as usize];
-            let kept = folded.len().min(bytes.len());
+            let character = u32::try_from(number * PAGE + index).ok().and_then(char::from_u32).unwrap_or_default();
+            let folded = fold(character);
+            let mut bytes = [0; SHORT];
+            let kept = folded.len().min(SHORT);
             bytes[..kept].copy_from_slice(&folded.as_bytes()[..kept]);
-            let in_word = if character.is_some_and(char::is_alphanumeric) { IN_WORD } else { 0 };
-            Entry { bytes, length: u8::try_from(folded.len()).unwrap_or(u8::MAX), in_word }
+            let marks = std::array::from_fn(|place| mark(character, place));
+            Entry { bytes, marks, length: folded.len(), is_space: folded == " " }
         });
         Box::new(Page { entries })
     })
+}
+
+/// The mark of a byte of what a character folds to.
+fn mark(character: char, place: usize) -> u8 {
+    let begins = if place == 0 { BEGINS } else { 0 };
+    let in_word = if character.is_alphanumeric() { IN_WORD } else { 0 };
+    begins | in_word
 }
 
 /// What one character folds to.
