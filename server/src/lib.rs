@@ -17,6 +17,7 @@ mod http;
 pub(crate) mod hub;
 pub(crate) mod messages;
 pub(crate) mod moderation;
+pub(crate) mod page;
 pub(crate) mod people;
 pub(crate) mod previews;
 mod rates;

@@ -20,7 +20,7 @@ use crate::{
     app::AppState,
     directory::{marks, rooms},
     error::store_error,
-    messages::read::page_size,
+    page::page_size,
 };
 
 fn offset(offset: Option<Offset>) -> usize {

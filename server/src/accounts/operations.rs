@@ -1,15 +1,14 @@
 //! The commands `session.*` and `user.*`.
 
 use parlour_protocol::{
-    ProtocolError, Timestamp, UserId,
+    ProtocolError, Timestamp,
     object::{Empty, Items, Page, Session, User},
     operation::{SessionList, SessionRevoke, UserGet, UserReply, UserSearch, UserUpdate},
 };
 
 use super::{AccountError, caller::Caller, names};
 use crate::{
-    app::AppState, cursor, directory, directory::accounts::AccountPatch, error::store_error, messages::read::page_size,
-    store::db::DbError,
+    app::AppState, directory, directory::accounts::AccountPatch, error::store_error, page::PageOf, store::db::DbError,
 };
 
 /// `session.list`.
@@ -49,20 +48,12 @@ pub(crate) async fn user_search(
 ) -> Result<Page<User>, ProtocolError> {
     let prefix = names::fold(&data.query);
     let scope = format!("user.search {prefix}");
-    let after: Option<UserId> = cursor::decode(&scope, data.cursor.as_deref())?;
+    let page = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
     if prefix.is_empty() {
         return Ok(Page::default());
     }
-    let limit = page_size(data.limit);
-    let found = directory::accounts::search(&state.db, &prefix, caller.user_id, after, limit + 1).await;
-    let mut items = found.map_err(AccountError::from)?;
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    let next_cursor = match items.last() {
-        Some(last) if has_more => cursor::encode(&scope, &last.user_id),
-        Some(_) | None => String::new(),
-    };
-    Ok(Page { items, next_cursor, has_more })
+    let found = directory::accounts::search(&state.db, &prefix, caller.user_id, page.after, page.to_read()).await;
+    Ok(page.of(found.map_err(AccountError::from)?, |user| user.user_id))
 }
 
 /// `user.update`.

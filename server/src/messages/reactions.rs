@@ -7,13 +7,13 @@ use parlour_protocol::{
 };
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{append, read::page_size};
+use super::append;
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    cursor,
     directory::reactions::{self, Reacted},
     error::store_error,
+    page::PageOf,
     store::RoomChange,
 };
 
@@ -67,20 +67,17 @@ pub(crate) async fn list(
     emoji.map(parse).transpose()?;
     state.rooms.reader(room_id, caller.user_id).await?;
     let scope = format!("reaction.list {room_id} {row_key} {}", emoji.unwrap_or_default());
-    let after = cursor::decode::<u64>(&scope, cursor.as_deref())?.unwrap_or(0);
+    let page = PageOf::<u64>::new(scope, cursor.as_ref(), limit)?;
     super::find(state, room_id, row_key).await?;
-    let limit = page_size(limit);
-    let mut found =
-        reactions::page(&state.db, (room_id, row_key), emoji, after, limit + 1).await.map_err(store_error)?;
-    let has_more = found.len() > limit;
-    found.truncate(limit);
-    let next_cursor = found.last().filter(|_| has_more).map(|last| cursor::encode(&scope, &last.seq));
-    let items = found.into_iter().map(|Reacted { emoji, user_id, created_at, .. }| ReactionEntry {
+    let after = page.after.unwrap_or(0);
+    let found = reactions::page(&state.db, (room_id, row_key), emoji, after, page.to_read()).await;
+    let Page { items, next_cursor, has_more } = page.of(found.map_err(store_error)?, |reacted| reacted.seq);
+    let items = items.into_iter().map(|Reacted { emoji, user_id, created_at, .. }| ReactionEntry {
         emoji,
         user_id,
         created_at,
     });
-    Ok(Page { items: items.collect(), next_cursor: next_cursor.unwrap_or_default(), has_more })
+    Ok(Page { items: items.collect(), next_cursor, has_more })
 }
 
 /// The present state of one reaction.

@@ -3,14 +3,15 @@
 
 use parlour_protocol::{
     ProtocolError, RoomId, RowKey,
-    limits::{PAGE_BYTES, PAGE_DEFAULT},
+    limits::PAGE_BYTES,
     object::Message,
-    operation::{
-        Limit, MessageGet, MessageGetReply, MessageList, MessageListReply, MessageThread, MessageThreadReply, Order,
-    },
+    operation::{MessageGet, MessageGetReply, MessageList, MessageListReply, MessageThread, MessageThreadReply, Order},
 };
 
-use crate::{accounts::caller::Caller, app::AppState, cursor, directory::marks, error::store_error, store::ListQuery};
+use crate::{
+    accounts::caller::Caller, app::AppState, cursor, directory::marks, error::store_error, page::page_size,
+    store::ListQuery,
+};
 
 /// Reads a page of a room.
 ///
@@ -145,11 +146,6 @@ pub(crate) async fn thread(
 async fn head(state: &AppState, room_id: RoomId) -> Result<u64, ProtocolError> {
     let heads = state.store.heads(&[room_id]).await.map_err(store_error)?;
     heads.into_iter().next().map(|(_, head)| head.seq).ok_or_else(ProtocolError::no_access)
-}
-
-/// The size of a page.
-pub(crate) fn page_size(limit: Option<Limit>) -> usize {
-    limit.map_or(PAGE_DEFAULT, |limit| usize::try_from(limit.get()).unwrap_or(PAGE_DEFAULT))
 }
 
 /// A page, cut.

@@ -6,7 +6,6 @@ use parlour_protocol::{
     operation::{CountReply, NoteCount, NoteCreate, NoteList, NoteReply},
 };
 
-use super::PageOf;
 use crate::{
     accounts::caller::Caller,
     app::AppState,
@@ -15,6 +14,7 @@ use crate::{
         nonces::{self, FirstResult},
     },
     error::store_error,
+    page::PageOf,
     rooms::hierarchy::{Rank, Target},
 };
 
@@ -56,7 +56,7 @@ pub(crate) async fn list(state: &AppState, caller: &Caller, data: NoteList) -> R
     check(state, caller, data.room_id, data.user_id).await?;
     let scope = format!("note.list {} {}", data.room_id, data.user_id);
     let page = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
-    let notes = moderation::notes(&state.db, data.room_id, data.user_id, page.after, page.limit + 1).await;
+    let notes = moderation::notes(&state.db, data.room_id, data.user_id, page.after, page.to_read()).await;
     Ok(page.of(notes.map_err(store_error)?, NewestFirst::of_note))
 }
 

@@ -6,12 +6,12 @@ use parlour_protocol::{
     operation::{ModerationBans, ModerationLog},
 };
 
-use super::PageOf;
 use crate::{
     accounts::caller::Caller,
     app::AppState,
     directory::moderation::{self, LogFilter, NewestFirst},
     error::store_error,
+    page::PageOf,
 };
 
 /// A room's bans.
@@ -24,7 +24,7 @@ pub(crate) async fn bans(state: &AppState, caller: &Caller, data: ModerationBans
     let query = data.query.as_deref().filter(|query| !query.is_empty());
     let scope = format!("moderation.bans {} {}", data.room_id, query.unwrap_or_default());
     let page = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
-    let bans = moderation::bans(&state.db, data.room_id, query, page.after, page.limit + 1).await;
+    let bans = moderation::bans(&state.db, data.room_id, query, page.after, page.to_read()).await;
     Ok(page.of(bans.map_err(store_error)?, NewestFirst::of_ban))
 }
 
@@ -42,6 +42,6 @@ pub(crate) async fn log(
     let filter = LogFilter { actor: data.actor_user_id, target: data.target_user_id, action: data.r#type };
     let scope = format!("moderation.log {} {filter:?}", data.room_id);
     let page = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
-    let entries = moderation::log(&state.db, data.room_id, filter, page.after, page.limit + 1).await;
+    let entries = moderation::log(&state.db, data.room_id, filter, page.after, page.to_read()).await;
     Ok(page.of(entries.map_err(store_error)?, NewestFirst::of_entry))
 }

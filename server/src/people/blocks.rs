@@ -11,13 +11,9 @@ use super::{friends::refusal, living, tell_both};
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    cursor,
-    directory::{
-        accounts,
-        blocks::{self, BlockPosition},
-    },
+    directory::{accounts, blocks},
     error::store_error,
-    messages::read::page_size,
+    page::PageOf,
 };
 
 /// Blocks a user, which ends friendship and requests between the two.
@@ -61,13 +57,10 @@ pub(crate) async fn remove(state: &AppState, caller: &Caller, data: BlockRemove)
 /// `bad_request` for an unknown cursor.
 pub(crate) async fn list(state: &AppState, caller: &Caller, data: BlockList) -> Result<Page<User>, ProtocolError> {
     let scope = format!("block.list {}", caller.user_id);
-    let after = cursor::decode::<BlockPosition>(&scope, data.cursor.as_deref())?;
-    let limit = page_size(data.limit);
-    let mut page = blocks::page(&state.db, caller.user_id, after, limit + 1).await.map_err(store_error)?;
-    let has_more = page.len() > limit;
-    page.truncate(limit);
-    let next_cursor = page.last().filter(|_| has_more).map(|last| cursor::encode(&scope, last));
-    let user_ids: Vec<_> = page.iter().map(|block| block.user_id).collect();
+    let page = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
+    let found = blocks::page(&state.db, caller.user_id, page.after, page.to_read()).await.map_err(store_error)?;
+    let Page { items, next_cursor, has_more } = page.of(found, |block| *block);
+    let user_ids: Vec<_> = items.iter().map(|block| block.user_id).collect();
     let items = accounts::users(&state.db, &user_ids).await.map_err(store_error)?;
-    Ok(Page { items, next_cursor: next_cursor.unwrap_or_default(), has_more })
+    Ok(Page { items, next_cursor, has_more })
 }

@@ -10,7 +10,6 @@ use parlour_protocol::{
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    cursor,
     directory::{
         direct_messages::{self, NewDirectMessage, OpenError, Opened},
         friends,
@@ -18,7 +17,7 @@ use crate::{
         rooms::{self, RoomPosition, RoomsQuery},
     },
     error::store_error,
-    messages::read::page_size,
+    page::PageOf,
     rooms::{append, create, read, tell_added, tell_removed},
     store::RoomChange,
 };
@@ -122,23 +121,20 @@ async fn tell_others(
 /// `bad_request` for an unknown cursor.
 pub(crate) async fn list(state: &AppState, caller: &Caller, data: DmList) -> Result<Page<RoomView>, ProtocolError> {
     let scope = format!("dm.list {}", caller.user_id);
-    let after = cursor::decode::<RoomPosition>(&scope, data.cursor.as_deref())?;
-    let limit = page_size(data.limit);
+    let page = PageOf::<RoomPosition>::new(scope, data.cursor.as_ref(), data.limit)?;
     let query = RoomsQuery {
         user_id: caller.user_id,
         room_type: RoomType::DirectMessage,
         order: RoomOrder::Activity,
         query: None,
-        after,
-        limit: limit + 1,
+        after: page.after,
+        limit: page.to_read(),
     };
-    let mut positions = rooms::page(&state.db, query).await.map_err(store_error)?;
-    let has_more = positions.len() > limit;
-    positions.truncate(limit);
-    let next_cursor = positions.last().filter(|_| has_more).map(|last| cursor::encode(&scope, last));
-    let room_ids: Vec<_> = positions.iter().map(|position| position.room_id).collect();
+    let positions = rooms::page(&state.db, query).await.map_err(store_error)?;
+    let Page { items, next_cursor, has_more } = page.of(positions, |position| *position);
+    let room_ids: Vec<_> = items.iter().map(|position| position.room_id).collect();
     let items = rooms::views(&state.db, caller.user_id, &room_ids).await.map_err(store_error)?;
-    Ok(Page { items, next_cursor: next_cursor.unwrap_or_default(), has_more })
+    Ok(Page { items, next_cursor, has_more })
 }
 
 /// Takes a direct message off one's list.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use parlour_protocol::{
     ErrorCode, ProtocolError, UserId,
     event::FriendChange,
-    object::{Empty, Friend, FriendRequest, FriendRequestDirection, User},
+    object::{Empty, Friend, FriendRequest, FriendRequestDirection, Page, User},
     operation::{
         self, FriendAccept, FriendCancel, FriendDecline, FriendList, FriendListReply, FriendRemove, FriendReply,
         FriendRequestReply,
@@ -16,14 +16,13 @@ use super::{living, status, tell_both};
 use crate::{
     accounts::{caller::Caller, names},
     app::AppState,
-    cursor,
     directory::{
         accounts,
         friends::{self, FriendError, FriendLimits},
         nonces::{self, FirstResult},
     },
     error::store_error,
-    messages::read::page_size,
+    page::PageOf,
 };
 
 fn limits(state: &AppState) -> FriendLimits {
@@ -172,24 +171,21 @@ pub(crate) async fn list(
     data: FriendList,
 ) -> Result<FriendListReply, ProtocolError> {
     let scope = format!("friend.list {}", caller.user_id);
-    let after: Option<UserId> = cursor::decode(&scope, data.cursor.as_deref())?;
-    let limit = page_size(data.limit);
-    let mut page = friends::page(&state.db, caller.user_id, after, limit + 1).await.map_err(store_error)?;
-    let has_more = page.len() > limit;
-    page.truncate(limit);
-    let next_cursor = page.last().filter(|_| has_more).map(|(last, _)| cursor::encode(&scope, last));
-    let requests = match after {
+    let page = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
+    let friends = friends::page(&state.db, caller.user_id, page.after, page.to_read()).await.map_err(store_error)?;
+    let Page { items: friends, next_cursor, has_more } = page.of(friends, |(user_id, _)| *user_id);
+    let requests = match page.after {
         None => friends::requests(&state.db, caller.user_id).await.map_err(store_error)?,
         Some(_) => Vec::new(),
     };
-    let friend_ids: Vec<_> = page.iter().map(|(user_id, _)| *user_id).collect();
+    let friend_ids: Vec<_> = friends.iter().map(|(user_id, _)| *user_id).collect();
     let mut statuses: HashMap<_, _> =
         status::all(state, &friend_ids).await?.into_iter().map(|status| (status.user_id, status)).collect();
     let mut user_ids = friend_ids;
     user_ids.extend(requests.iter().map(|(user_id, ..)| *user_id));
     let users = accounts::users(&state.db, &user_ids).await.map_err(store_error)?;
     let mut users: HashMap<_, _> = users.into_iter().map(|user| (user.user_id, user)).collect();
-    let items = page.into_iter().filter_map(|(user_id, created_at)| {
+    let items = friends.into_iter().filter_map(|(user_id, created_at)| {
         Some(Friend { user: users.remove(&user_id)?, status: statuses.remove(&user_id)?, created_at })
     });
     let items = items.collect();
@@ -197,5 +193,5 @@ pub(crate) async fn list(
         Some(FriendRequest { user: users.remove(&user_id)?, direction, created_at })
     });
     let requests = requests.collect();
-    Ok(FriendListReply { items, next_cursor: next_cursor.unwrap_or_default(), has_more, requests })
+    Ok(FriendListReply { items, next_cursor, has_more, requests })
 }

@@ -11,13 +11,12 @@ use rand::RngExt;
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    cursor,
     directory::{
         invites::{self, CreateInviteError, InvitePosition},
         nonces::{self, FirstResult},
     },
     error::store_error,
-    messages::read::page_size,
+    page::PageOf,
 };
 
 const EXPIRES_IN_MS: u64 = 604_800_000;
@@ -142,13 +141,9 @@ pub(crate) async fn list(state: &AppState, caller: &Caller, data: InviteList) ->
     let access = state.rooms.access(data.room_id, caller.user_id).await?.require_room()?;
     access.require(Permissions::MANAGE_ROOM)?;
     let scope = format!("invite.list {}", data.room_id);
-    let after = cursor::decode::<InvitePosition>(&scope, data.cursor.as_deref())?;
-    let limit = page_size(data.limit);
-    let mut items = invites::page(&state.db, data.room_id, after, limit + 1).await.map_err(store_error)?;
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    let next_cursor = items.last().filter(|_| has_more).map(|last| cursor::encode(&scope, &InvitePosition::of(last)));
-    Ok(Page { items, next_cursor: next_cursor.unwrap_or_default(), has_more })
+    let page = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
+    let items = invites::page(&state.db, data.room_id, page.after, page.to_read()).await.map_err(store_error)?;
+    Ok(page.of(items, InvitePosition::of))
 }
 
 /// Ends an invite: one's own, or any with ManageRoom.

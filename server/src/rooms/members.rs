@@ -9,10 +9,9 @@ use parlour_protocol::{
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    cursor,
     directory::members::{self, MemberPosition, MemberQuery},
     error::store_error,
-    messages::read::page_size,
+    page::PageOf,
 };
 
 /// A page of a room's members, by the time they joined.
@@ -24,12 +23,7 @@ pub(crate) async fn list(state: &AppState, caller: &Caller, data: RoomMembers) -
     let query = data.query.as_deref().filter(|query| !query.is_empty());
     let user_ids = data.user_ids.as_deref();
     let scope = format!("room.members {} {} {user_ids:?}", data.room_id, query.unwrap_or_default());
-    let after = cursor::decode::<MemberPosition>(&scope, data.cursor.as_deref())?;
-    let limit = page_size(data.limit);
-    let wanted = MemberQuery { room_id: data.room_id, query, user_ids, after, limit: limit + 1 };
-    let mut items = members::page(&state.db, wanted).await.map_err(store_error)?;
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    let next_cursor = items.last().filter(|_| has_more).map(|last| cursor::encode(&scope, &MemberPosition::of(last)));
-    Ok(Page { items, next_cursor: next_cursor.unwrap_or_default(), has_more })
+    let page = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
+    let wanted = MemberQuery { room_id: data.room_id, query, user_ids, after: page.after, limit: page.to_read() };
+    Ok(page.of(members::page(&state.db, wanted).await.map_err(store_error)?, MemberPosition::of))
 }

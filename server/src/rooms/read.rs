@@ -9,10 +9,9 @@ use parlour_protocol::{
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    cursor,
     directory::rooms::{self, RoomPosition, RoomsQuery},
     error::store_error,
-    messages::read::page_size,
+    page::PageOf,
 };
 
 /// A room, or the latest active one.
@@ -53,21 +52,22 @@ pub(crate) async fn list(state: &AppState, caller: &Caller, data: RoomList) -> R
     let order = data.order.unwrap_or(RoomOrder::Activity);
     let query = data.query.as_deref().filter(|query| !query.is_empty());
     let scope = format!("room.list {} {} {}", caller.user_id, order.as_str(), query.unwrap_or_default());
-    let after = cursor::decode::<RoomPosition>(&scope, data.cursor.as_deref())?;
-    let limit = page_size(data.limit);
-    let wanted =
-        RoomsQuery { user_id: caller.user_id, room_type: RoomType::Room, order, query, after, limit: limit + 1 };
-    let page = rooms::page(&state.db, wanted).await;
-    let mut positions = page.map_err(store_error)?;
-    let has_more = positions.len() > limit;
-    positions.truncate(limit);
-    let next_cursor = positions.last().filter(|_| has_more).map(|last| cursor::encode(&scope, last));
-    let mut room_ids: Vec<_> = positions.iter().map(|position| position.room_id).collect();
+    let page = PageOf::<RoomPosition>::new(scope, data.cursor.as_ref(), data.limit)?;
+    let wanted = RoomsQuery {
+        user_id: caller.user_id,
+        room_type: RoomType::Room,
+        order,
+        query,
+        after: page.after,
+        limit: page.to_read(),
+    };
+    let positions = page.of(rooms::page(&state.db, wanted).await.map_err(store_error)?, |position| *position);
+    let mut room_ids: Vec<_> = positions.items.iter().map(|position| position.room_id).collect();
     let appended = data.room_id.filter(|room_id| !room_ids.contains(room_id));
     room_ids.extend(appended);
     let items = rooms::views(&state.db, caller.user_id, &room_ids).await.map_err(store_error)?;
     if appended.is_some_and(|room_id| items.iter().all(|view| view.room.room_id != room_id)) {
         return Err(ProtocolError::no_access());
     }
-    Ok(Page { items, next_cursor: next_cursor.unwrap_or_default(), has_more })
+    Ok(Page { items, next_cursor: positions.next_cursor, has_more: positions.has_more })
 }
