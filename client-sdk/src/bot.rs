@@ -2,33 +2,28 @@
 //! message of a room at a time, and ignores its own. What it answers has a nonce made of the message it
 //! answers, so that it never answers twice, also after a crash in mid-answer.
 
+mod call;
 mod progress;
+mod shift;
+mod slash;
 mod text;
 mod worker;
 
-use std::{
-    collections::HashMap,
-    fmt,
-    future::Future,
-    path::PathBuf,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::HashMap, fmt, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
-use parlour_protocol::{Nonce, RoomId, RowKey, Timestamp, UserEvent, UserId, object::Message, operation::DmList};
+use parlour_protocol::{RowKey, UserId, object::Message};
 use tokio::task::JoinSet;
 
-pub use self::text::plain_text;
-use self::{progress::Progress, worker::Worker};
+pub use self::{
+    call::Call,
+    text::{escape_markdown, plain_text},
+};
+use self::{progress::Progress, shift::Shift};
 use crate::{
     client::Client,
     error::{ConnectError, ConnectErrorKind, Error},
-    event::{ClientEvent, RoomEvent},
-    room::{Room, Send},
+    event::ClientEvent,
+    room::Room,
 };
 
 /// How long handlers may go on after the bot was told to stop.
@@ -37,9 +32,9 @@ const LAST_CALL: Duration = Duration::from_secs(10);
 const FLUSH: Duration = Duration::from_secs(5);
 
 /// Why a handler failed: any error. It is logged, and the bot goes on.
-pub struct HandlerError(Box<dyn std::error::Error + std::marker::Send + Sync>);
+pub struct HandlerError(Box<dyn std::error::Error + Send + Sync>);
 
-impl<E: std::error::Error + std::marker::Send + Sync + 'static> From<E> for HandlerError {
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for HandlerError {
     fn from(error: E) -> Self {
         Self(Box::new(error))
     }
@@ -51,8 +46,8 @@ impl fmt::Debug for HandlerError {
     }
 }
 
-type Outcome = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + std::marker::Send>>;
-type Handler = Arc<dyn Fn(Call) -> Outcome + std::marker::Send + Sync>;
+type Outcome = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>>;
+type Handler = Arc<dyn Fn(Call) -> Outcome + Send + Sync>;
 
 /// Why a bot ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,78 +71,6 @@ impl fmt::Display for BotErrorKind {
 /// Why a bot ended.
 pub type BotError = Error<BotErrorKind>;
 
-/// A message that a bot handles.
-#[derive(Debug, Clone)]
-pub struct Call {
-    message: Arc<Message>,
-    room: Room,
-    text: String,
-    command: Option<(String, String)>,
-    bot: Arc<str>,
-    answers: Arc<AtomicU32>,
-}
-
-impl Call {
-    /// The message.
-    pub fn message(&self) -> &Message {
-        &self.message
-    }
-
-    /// Where it was written.
-    pub fn room(&self) -> &Room {
-        &self.room
-    }
-
-    /// Its text without markup.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The command's name; empty when it is none.
-    pub fn command(&self) -> &str {
-        self.command.as_ref().map_or("", |(name, _)| name)
-    }
-
-    /// What stands behind the command; the whole text when it is none.
-    pub fn args(&self) -> &str {
-        self.command.as_ref().map_or(&self.text, |(_, args)| args)
-    }
-
-    /// Whether it mentions the bot's account by name.
-    pub fn is_mentioned(&self) -> bool {
-        let me = self.room.client().user().map(|user| user.user_id.to_string());
-        me.is_some_and(|me| self.message.mentions.contains(&me))
-    }
-
-    /// Whether it mentions everybody, or everybody who is here.
-    pub fn is_broadcast(&self) -> bool {
-        self.message.mentions.iter().any(|mention| mention == "@everyone" || mention == "@here")
-    }
-
-    /// Reacts to it. A reaction that is there stays.
-    ///
-    /// # Errors
-    /// See [`RequestErrorKind`](crate::RequestErrorKind).
-    pub async fn react(&self, emoji: &str) -> Result<(), crate::RequestError> {
-        self.room.react(self.message.row_key, emoji).await.map(drop)
-    }
-
-    /// Answers it. The same answer of the same message is never sent twice, over restarts too.
-    pub fn reply(&self, text: impl Into<String>) -> Send {
-        self.send(text).reply_to(self.message.row_key)
-    }
-
-    /// Writes to the room without naming the message. Never sent twice either.
-    pub fn send(&self, text: impl Into<String>) -> Send {
-        let number = self.answers.fetch_add(1, Ordering::Relaxed);
-        let send = self.room.send(text);
-        match Nonce::new(format!("bot.{}.{}.{number}", self.bot, self.message.row_key)) {
-            Ok(nonce) => send.nonce(nonce),
-            Err(_) => send,
-        }
-    }
-}
-
 /// A bot: set its handlers, then [`Bot::run`] it.
 #[must_use]
 pub struct Bot {
@@ -167,9 +90,9 @@ impl fmt::Debug for Bot {
     }
 }
 
-fn handler<F>(handle: impl Fn(Call) -> F + std::marker::Send + Sync + 'static) -> Handler
+fn handler<F>(handle: impl Fn(Call) -> F + Send + Sync + 'static) -> Handler
 where
-    F: Future<Output = Result<(), HandlerError>> + std::marker::Send + 'static,
+    F: Future<Output = Result<(), HandlerError>> + Send + 'static,
 {
     Arc::new(move |call| Box::pin(handle(call)))
 }
@@ -202,31 +125,27 @@ impl Bot {
     }
 
     /// Handles a command, `!name` and what follows it.
-    pub fn command<F>(
-        mut self,
-        name: impl Into<String>,
-        handle: impl Fn(Call) -> F + std::marker::Send + Sync + 'static,
-    ) -> Self
+    pub fn command<F>(mut self, name: impl Into<String>, handle: impl Fn(Call) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<(), HandlerError>> + std::marker::Send + 'static,
+        F: Future<Output = Result<(), HandlerError>> + Send + 'static,
     {
         self.commands.insert(name.into().to_lowercase(), handler(handle));
         self
     }
 
     /// Handles messages that mention the bot's account and are no command of it.
-    pub fn on_mention<F>(mut self, handle: impl Fn(Call) -> F + std::marker::Send + Sync + 'static) -> Self
+    pub fn on_mention<F>(mut self, handle: impl Fn(Call) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<(), HandlerError>> + std::marker::Send + 'static,
+        F: Future<Output = Result<(), HandlerError>> + Send + 'static,
     {
         self.on_mention = Some(handler(handle));
         self
     }
 
     /// Handles all other messages of people.
-    pub fn on_message<F>(mut self, handle: impl Fn(Call) -> F + std::marker::Send + Sync + 'static) -> Self
+    pub fn on_message<F>(mut self, handle: impl Fn(Call) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<(), HandlerError>> + std::marker::Send + 'static,
+        F: Future<Output = Result<(), HandlerError>> + Send + 'static,
     {
         self.on_message = Some(handler(handle));
         self
@@ -256,7 +175,7 @@ impl Bot {
         let mut events = self.client.events();
         let closed = |error: ConnectError| BotError::with_source(BotErrorKind::Closed(error.kind()), error);
         self.client.connected().await.map_err(closed)?;
-        let begun = self.client.hello().map_or(RowKey::from_tick(0), |hello| key_at(hello.server.time));
+        let begun = self.client.hello().map_or(RowKey::from_tick(0), |hello| shift::key_at(hello.server.time));
         let (workers, tasks) = (HashMap::new(), JoinSet::new());
         let mut shift = Shift { bot: Arc::new(self), progress, begun, workers, tasks };
         // A client that is connected already has said so before anybody listened.
@@ -312,14 +231,7 @@ impl Bot {
             (None, _, Some(handler)) => (handler, None),
             (None, ..) => return None,
         };
-        let call = Call {
-            message: Arc::clone(message),
-            room: room.clone(),
-            text,
-            command,
-            bot: self.name.as_str().into(),
-            answers: Arc::new(AtomicU32::new(0)),
-        };
+        let call = Call::new(Arc::clone(message), room.clone(), text, command, &self.name);
         Some((Arc::clone(handler), call))
     }
 }
@@ -328,99 +240,6 @@ fn parse_command(text: &str, prefix: &str) -> Option<(String, String)> {
     let rest = text.trim().strip_prefix(prefix)?;
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     (!name.is_empty()).then(|| (name.to_lowercase(), args.trim().to_owned()))
-}
-
-/// The place in any room of what is written at a time of the server's clock.
-fn key_at(time: Timestamp) -> RowKey {
-    RowKey::from_tick(time.as_millis().saturating_mul(1_000_000))
-}
-
-/// A running bot.
-struct Shift {
-    bot: Arc<Bot>,
-    progress: Progress,
-    /// Where rooms are begun that nothing is remembered of.
-    begun: RowKey,
-    workers: HashMap<RoomId, Worker>,
-    tasks: JoinSet<RoomId>,
-}
-
-impl Shift {
-    /// Whether the rooms are to be listed again.
-    fn on_event(&mut self, event: ClientEvent) -> bool {
-        match event {
-            ClientEvent::Room { room_id, event: RoomEvent::Created { message, .. } } => {
-                if let Some(worker) = self.workers.get(&room_id) {
-                    worker.give(message);
-                }
-            }
-            ClientEvent::Room { room_id, event: RoomEvent::Reset } => {
-                self.workers.get(&room_id).into_iter().for_each(Worker::look_again);
-            }
-            ClientEvent::Room { room_id, event: RoomEvent::Ended(_) } => {
-                self.workers.remove(&room_id);
-            }
-            ClientEvent::Lagged(_) => self.workers.values().for_each(Worker::look_again),
-            ClientEvent::User(event) => match &*event {
-                UserEvent::RoomAdded(added) => {
-                    // Everything since it joined is for it.
-                    self.enter(added.view.room.room_id, added.view.membership.created_at.map(key_at));
-                }
-                UserEvent::UserBehind(_) => return true,
-                _ => {}
-            },
-            _ => {}
-        }
-        false
-    }
-
-    async fn enter_all_rooms(&mut self) -> Result<(), crate::RequestError> {
-        let rooms = self.bot.client.rooms().await?;
-        for view in rooms {
-            self.enter(view.room.room_id, None);
-        }
-        let direct = DmList { cursor: None, limit: crate::room::page_limit(1000).ok() };
-        match self.bot.client.request(direct).await {
-            Ok(page) => page.items.iter().for_each(|view| self.enter(view.room.room_id, None)),
-            Err(error) => tracing::debug!(%error, "no direct messages"),
-        }
-        Ok(())
-    }
-
-    fn enter(&mut self, room_id: RoomId, since: Option<RowKey>) {
-        if self.workers.contains_key(&room_id) {
-            return;
-        }
-        let last = self.progress.get(room_id).or(since).unwrap_or(self.begun);
-        let room = self.bot.client.room(room_id);
-        let (worker, work) = Worker::new(Arc::clone(&self.bot), room, self.progress.clone(), last);
-        self.tasks.spawn(async move {
-            work.await;
-            room_id
-        });
-        self.workers.insert(room_id, worker);
-    }
-
-    fn on_finished(&mut self, finished: Result<RoomId, tokio::task::JoinError>) {
-        match finished {
-            Ok(room_id) => {
-                // Unless it has been entered again meanwhile.
-                if self.workers.get(&room_id).is_some_and(Worker::is_finished) {
-                    self.workers.remove(&room_id);
-                }
-            }
-            Err(error) => tracing::error!(%error, "a room's task failed"),
-        }
-    }
-
-    async fn end(mut self) {
-        self.workers.clear();
-        let rest = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(LAST_CALL, rest).await.is_err() {
-            tracing::warn!("handlers were still at work and are ended");
-        }
-        self.progress.flush().await;
-    }
 }
 
 #[cfg(test)]

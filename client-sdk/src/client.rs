@@ -6,7 +6,7 @@ use parlour_protocol::{
     InviteId, Name, Nonce, Operation, RoomId, Text, Timestamp,
     limits::Limits,
     object::{Page, RoomView, User},
-    operation::{Class, Cursor, HelloReply, InviteJoin, Limit, RoomCreate, RoomList, RoomOrder},
+    operation::{Class, Cursor, HelloReply, InviteJoin, Limit, RoomCreate, RoomGet, RoomList, RoomOrder},
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -168,6 +168,14 @@ impl Client {
             }
             cursor = Some(Text::new(page.next_cursor)?);
         }
+    }
+
+    /// The room in which something happened last; none when the account is in no room.
+    ///
+    /// # Errors
+    /// See [`RequestErrorKind`].
+    pub async fn latest_room(&self) -> Result<Option<RoomView>, RequestError> {
+        self.request(RoomGet { room_id: None }).await.map(|view| view.0)
     }
 
     /// All items of a list, page by page.

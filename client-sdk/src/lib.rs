@@ -68,8 +68,10 @@ mod outbox;
 mod pace;
 mod people;
 mod room;
+mod slash;
 mod transfer;
 mod transport;
+mod when;
 
 #[cfg(any(test, feature = "test-util"))]
 pub mod test_util;
@@ -77,7 +79,7 @@ pub mod test_util;
 pub use parlour_protocol as protocol;
 
 pub use self::{
-    bot::{Bot, BotError, BotErrorKind, Call, HandlerError, plain_text},
+    bot::{Bot, BotError, BotErrorKind, Call, HandlerError, escape_markdown, plain_text},
     builder::ClientBuilder,
     client::{Client, ConnectionState, Queued, Request},
     command::PendingCommand,
@@ -85,6 +87,8 @@ pub use self::{
     event::{ClientEvent, Ending, EventStream, RoomEvent, RoomEvents, RoomItem},
     outbox::Patience,
     people::StatusChange,
-    room::{Edit, History, Room, Search, Send, Snapshot, Subscribe},
+    room::{Edit, History, Reschedule, RoleChange, Room, RoomChange, Schedule, Search, Send, Snapshot, Subscribe},
+    slash::{Done, Run, SLASH_COMMANDS, Slash, SlashArgument, SlashCommand, SlashError},
     transfer::Download,
+    when::{Clock, ClockChange, When, WhenError},
 };

@@ -1,5 +1,6 @@
 //! Friends, blocks, direct messages and presence.
 
+mod account;
 mod direct_messages;
 mod friends;
 mod status;

@@ -1,19 +1,22 @@
 //! A room's handle: what a program does in a room.
 
+mod emoji;
 mod files;
 mod moderation;
 mod pins;
 mod polls;
 mod requests;
 mod roles;
+mod schedule;
 mod search;
+mod settings;
 mod threads;
 mod webhooks;
 
 use std::{sync::Arc, time::Duration};
 
 use parlour_protocol::{
-    RoomId, RowKey, Text,
+    RoomId, RowKey, Text, UserId,
     object::{Invite, Member, Message, Role, RoomView},
     operation::{
         InviteCreate, Limit, MembershipUpdate, MessageDelete, MessageGet, MessageGetReply, Position, ReactionAdd,
@@ -24,7 +27,10 @@ use parlour_protocol::{
 pub(crate) use self::requests::page_limit;
 pub use self::{
     requests::{Edit, History, Send, Subscribe},
+    roles::RoleChange,
+    schedule::{Reschedule, Schedule},
     search::Search,
+    settings::RoomChange,
 };
 use crate::{
     client::Client,
@@ -46,6 +52,18 @@ pub struct Snapshot {
     pub is_live: bool,
     /// Where the room's log has been read to.
     pub position: Option<Position>,
+}
+
+impl Snapshot {
+    /// The newest message that somebody wrote here.
+    pub fn latest_of(&self, user_id: UserId) -> Option<&Arc<Message>> {
+        self.messages.iter().rev().find(|message| message.user_id == Some(user_id) && message.r#type.is_markup())
+    }
+
+    /// The newest message that is not of this account.
+    pub fn latest_but_of(&self, user_id: UserId) -> Option<&Arc<Message>> {
+        self.messages.iter().rev().find(|message| message.user_id != Some(user_id) && message.r#type.is_markup())
+    }
 }
 
 /// A room of a [`Client`].

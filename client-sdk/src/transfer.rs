@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::BoxStream;
-use parlour_protocol::ProtocolError;
+use futures_util::{StreamExt, stream::BoxStream};
+use parlour_protocol::{Int, ProtocolError, RoomId, Text, operation::FileCreateImageUpload};
 use reqwest::{
     Body, Response,
     header::{CONTENT_LENGTH, CONTENT_TYPE},
@@ -65,6 +65,26 @@ pub(crate) async fn put(
 ) -> Result<(), RequestError> {
     let request = http()?.put(address(client, url)?).header(CONTENT_TYPE, mimetype).header(CONTENT_LENGTH, size);
     checked(request.body(Body::wrap_stream(pieces)).send().await.map_err(broken)?).await.map(drop)
+}
+
+/// Writes what is in memory to an upload address.
+pub(crate) async fn put_bytes(client: &Client, url: &str, mimetype: &str, bytes: Bytes) -> Result<(), RequestError> {
+    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    put(client, url, mimetype, size, futures_util::stream::iter([Ok(bytes)]).boxed()).await
+}
+
+/// Uploads a picture of a person or a room; answers its lasting address.
+pub(crate) async fn public_image(
+    client: &Client,
+    room_id: Option<RoomId>,
+    mimetype: &str,
+    image: Bytes,
+) -> Result<String, RequestError> {
+    let size = Int::new(i64::try_from(image.len()).unwrap_or(i64::MAX))?;
+    let create = FileCreateImageUpload { mimetype: Text::new(mimetype)?, size, room_id, nonce: None };
+    let upload = client.request(create).await?;
+    put_bytes(client, &upload.upload_url, mimetype, image).await?;
+    Ok(upload.image)
 }
 
 /// Opens a download address.

@@ -9,6 +9,18 @@ pub fn plain_text(message: &Message) -> String {
     if message.r#type.is_markup() { strip(&message.message) } else { message.message.clone() }
 }
 
+/// Text as Markdown that shows it as it is: nothing in it is markup, and nothing a mention.
+pub fn escape_markdown(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + text.len() / 8);
+    for character in text.chars() {
+        if character.is_ascii_punctuation() {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
 fn strip(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use parlour_protocol::{
-    FileId, Int, List, RowKey, Secret, Set, Text,
+    ErrorCode, FileId, Int, List, ProtocolError, RowKey, Secret, Set, Text,
     object::Upload,
     operation::{FileCreateUploads, FileDiscard, FileGrant, FileReference, FileToUpload, FileUrl, FileUrls},
 };
@@ -47,6 +47,16 @@ impl Room {
         Ok(upload)
     }
 
+    /// Uploads the thumbnail of an image, which is WebP, before [`Send::image`](crate::Send::image) attaches both.
+    ///
+    /// # Errors
+    /// See [`RequestErrorKind`]; `bad_request` when the upload is of no image.
+    pub async fn upload_thumbnail(&self, upload: &Upload, webp: Bytes) -> Result<(), RequestError> {
+        let no_image = || ProtocolError::new(ErrorCode::BadRequest, "only images have thumbnails");
+        let url = upload.thumbnail_upload_url.as_deref().ok_or_else(no_image)?;
+        transfer::put_bytes(&self.client, url, "image/webp", webp).await
+    }
+
     /// Takes back an upload that no message has.
     ///
     /// # Errors
@@ -73,7 +83,17 @@ impl Room {
     /// See [`RequestErrorKind`]; `not_found` when it is gone.
     pub async fn download(&self, row_key: RowKey, file_id: FileId) -> Result<Download, RequestError> {
         let urls = self.file_urls(row_key, &[file_id]).await?;
-        let url = urls.first().ok_or_else(|| parlour_protocol::ProtocolError::not_found("no such file"))?;
+        let url = urls.first().ok_or_else(|| ProtocolError::not_found("no such file"))?;
         transfer::get(&self.client, &url.url).await
+    }
+
+    /// Fetches the thumbnail of an image of a message.
+    ///
+    /// # Errors
+    /// See [`RequestErrorKind`]; `not_found` when there is none.
+    pub async fn download_thumbnail(&self, row_key: RowKey, file_id: FileId) -> Result<Download, RequestError> {
+        let urls = self.file_urls(row_key, &[file_id]).await?;
+        let url = urls.first().and_then(|file| file.thumbnail_url.as_deref());
+        transfer::get(&self.client, url.ok_or_else(|| ProtocolError::not_found("no thumbnail"))?).await
     }
 }

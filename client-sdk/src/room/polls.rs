@@ -19,10 +19,20 @@ impl Room {
         question: &str,
         options: impl IntoIterator<Item = &'a str>,
     ) -> Result<Message, RequestError> {
+        let send = self.poll_input(question, options)?;
+        self.client.request(send).await.map(|reply| reply.message)
+    }
+
+    /// A poll to send.
+    pub(crate) fn poll_input<'a>(
+        &self,
+        question: &str,
+        options: impl IntoIterator<Item = &'a str>,
+    ) -> Result<MessageSend, RequestError> {
         let options = options.into_iter().map(|label| Ok(PollOptionInput { label: Name::new(label)?, id: None }));
         let options = options.collect::<Result<Vec<_>, RequestError>>()?;
         let poll = PollInput { question: Name::new(question)?, options: List::new(options)? };
-        let send = MessageSend {
+        Ok(MessageSend {
             room_id: self.room_id,
             r#type: Some(CreatableType::Poll),
             message: None,
@@ -31,8 +41,7 @@ impl Room {
             reply_row_key: None,
             poll: Some(poll),
             nonce: None,
-        };
-        self.client.request(send).await.map(|reply| reply.message)
+        })
     }
 
     /// Votes for an option, in place of one's earlier vote.

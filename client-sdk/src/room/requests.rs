@@ -64,6 +64,12 @@ impl Send {
         self
     }
 
+    /// With an image of [`Room::upload`] and its thumbnail of [`Room::upload_thumbnail`].
+    pub fn image(mut self, file_id: FileId) -> Self {
+        self.files.push(AttachedFile { file_id, has_thumbnail: Some(true) });
+        self
+    }
+
     /// The nonce, for programs that repeat over restarts by themselves: one text per nonce, for ever.
     pub fn nonce(mut self, nonce: Nonce) -> Self {
         self.nonce = Some(nonce);

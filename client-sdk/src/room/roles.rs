@@ -1,13 +1,26 @@
 //! Roles: making them, giving and taking them.
 
 use parlour_protocol::{
-    Name, Patch, Permissions, RoleId, UserId,
-    object::Role,
-    operation::{RoleAssign, RoleCreate, RoleDelete, RoleRevoke, RoleUpdate},
+    Int, Name, Patch, Permissions, RoleId, Set, Text, UserId,
+    object::{MemberRoles, Role},
+    operation::{RoleAssign, RoleCreate, RoleDelete, RoleMembers, RoleRevoke, RoleUpdate},
 };
 
-use super::Room;
+use super::{Room, settings::try_patch};
 use crate::error::RequestError;
+
+/// What to change of a role; the rest stays.
+#[derive(Debug, Clone, Default)]
+pub struct RoleChange {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its colour, `#rrggbb`.
+    pub color: Patch<String>,
+    /// What it grants.
+    pub permissions: Option<Permissions>,
+    /// Its place; 0 is the lowest.
+    pub position: Option<u32>,
+}
 
 impl Room {
     /// Makes a role at the bottom.
@@ -26,20 +39,45 @@ impl Room {
         self.client.request(create).await.map(|reply| reply.role)
     }
 
+    /// Changes a role.
+    ///
+    /// # Errors
+    /// See [`RequestErrorKind`](crate::RequestErrorKind).
+    pub async fn update_role(&self, role_id: RoleId, change: RoleChange) -> Result<Role, RequestError> {
+        let update = RoleUpdate {
+            room_id: self.room_id,
+            role_id,
+            name: change.name.map(Name::new).transpose()?,
+            color: try_patch(change.color, Text::new)?,
+            permissions: change.permissions,
+            position: change.position.map(|place| Int::new(i64::from(place))).transpose()?,
+        };
+        self.client.request(update).await.map(|reply| reply.role)
+    }
+
     /// Changes what a role grants.
     ///
     /// # Errors
     /// See [`RequestErrorKind`](crate::RequestErrorKind).
     pub async fn set_role_permissions(&self, role_id: RoleId, granted: Permissions) -> Result<Role, RequestError> {
-        let update = RoleUpdate {
-            room_id: self.room_id,
-            role_id,
-            name: None,
-            color: Patch::Keep,
-            permissions: Some(granted),
-            position: None,
-        };
-        self.client.request(update).await.map(|reply| reply.role)
+        self.update_role(role_id, RoleChange { permissions: Some(granted), ..RoleChange::default() }).await
+    }
+
+    /// The role of a name.
+    ///
+    /// # Errors
+    /// See [`RequestErrorKind`](crate::RequestErrorKind).
+    pub async fn role_named(&self, name: &str) -> Result<Option<Role>, RequestError> {
+        Ok(self.roles().await?.into_iter().find(|role| role.name == name))
+    }
+
+    /// The roles that members were given; who is no member is left out.
+    ///
+    /// # Errors
+    /// See [`RequestErrorKind`](crate::RequestErrorKind).
+    pub async fn roles_of(&self, user_ids: Vec<UserId>) -> Result<Vec<MemberRoles>, RequestError> {
+        let members = RoleMembers { room_id: self.room_id, user_ids: Set::new(user_ids)? };
+        self.client.request(members).await.map(|list| list.items)
     }
 
     /// Ends a role.
