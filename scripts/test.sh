@@ -31,18 +31,18 @@ step() {
   fi
 }
 
-scripts/install.sh build node postgres chromium strace
+scripts/install.sh build node postgres azurite chromium strace
 rust_tests=(cargo nextest run --workspace --all-features --locked)
 if ! scripts/install.sh nextest; then
   rust_tests=(cargo test --workspace --all-features --locked --no-fail-fast --lib --bins --tests --examples)
 fi
 
 # What is missing is a failure here; a plain `cargo test` skips its suites.
-export PARLOUR_TEST_REQUIRE_POSTGRES=1 PARLOUR_TEST_REQUIRE_SERVER=1
+export PARLOUR_TEST_REQUIRE_POSTGRES=1 PARLOUR_TEST_REQUIRE_AZURITE=1 PARLOUR_TEST_REQUIRE_SERVER=1
 
 scripts/web.sh
 step "build" cargo build --workspace --all-features --bins --examples --locked
-step "Rust tests" scripts/with-postgres.sh "${rust_tests[@]}"
+step "Rust tests" scripts/with-postgres.sh scripts/with-azurite.sh "${rust_tests[@]}"
 step "doctests" cargo test --workspace --all-features --doc --locked
 step "kill -9 under load" target/debug/parlour-load crash --server-bin target/debug/parlour --rounds 4
 step "page, unit tests" npm --prefix server/web test
