@@ -237,6 +237,12 @@ impl Client {
         remaining
     }
 
+    /// Waits until the client has stopped for good.
+    pub async fn closed(&self) {
+        // An error means that the driver is gone, which is an end as well.
+        drop(self.state().wait_for(|state| matches!(state, ConnectionState::Closed { .. })).await);
+    }
+
     pub(crate) async fn connected(&self) -> Result<(), ConnectError> {
         let mut state = self.state();
         let closed = || ConnectError::new(ConnectErrorKind::Unreachable);

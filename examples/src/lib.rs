@@ -5,7 +5,7 @@ pub mod screen;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use parlour_client::{
-    AuthErrorKind, Client, ClientBuilder, auth,
+    AuthErrorKind, Bot, Client, ClientBuilder, auth,
     protocol::{ErrorCode, InviteId},
 };
 
@@ -55,6 +55,22 @@ pub async fn join(client: &Client, invite: &str) -> anyhow::Result<()> {
         Err(error) if error.rejection().is_some_and(|error| error.code == ErrorCode::Conflict) => Ok(()),
         Err(error) => Err(error).context("the invite does not open the room"),
     }
+}
+
+/// Runs a bot until Ctrl-C is pressed, or its client ends by itself.
+///
+/// # Errors
+/// When it ends by itself.
+pub async fn run_until_interrupted(client: &Client, bot: Bot) -> anyhow::Result<()> {
+    let running = tokio::spawn(bot.run());
+    println!("listening; Ctrl-C ends");
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed?,
+        () = client.closed() => {}
+    }
+    // What was answered last is delivered before the connection ends.
+    client.close().await;
+    Ok(running.await??)
 }
 
 /// The code of an invite, which is also the end of its link.

@@ -5,11 +5,15 @@ use std::{
     io::{BufRead as _, IsTerminal as _},
 };
 
+use anyhow::Context as _;
 use parlour_client::{
-    Ending, Room, RoomEvent, plain_text,
-    protocol::{UserId, object::Message},
+    Ending, Room, RoomEvent, SlashCommand, Snapshot, plain_text,
+    protocol::{RowKey, UserId, object::Message},
 };
-use rustyline::{DefaultEditor, ExternalPrinter};
+use rustyline::{
+    Context, Editor, ExternalPrinter, Helper, completion::Completer, highlight::Highlighter, hint::Hinter,
+    history::DefaultHistory, validate::Validator,
+};
 use tokio::sync::mpsc;
 
 type Printer = Box<dyn ExternalPrinter + Send>;
@@ -19,7 +23,33 @@ type Printer = Box<dyn ExternalPrinter + Send>;
 pub struct Screen {
     lines: mpsc::Receiver<String>,
     printer: Option<Printer>,
+    /// The oldest message that was printed.
+    oldest: Option<RowKey>,
 }
+
+/// Completes slash commands, and says what belongs behind them.
+struct Slashes;
+
+impl Completer for Slashes {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, end: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        let begun = line.get(..end).unwrap_or(line);
+        Ok((0, SlashCommand::complete(begun).iter().map(|command| format!("/{} ", command.name)).collect()))
+    }
+}
+
+impl Hinter for Slashes {
+    type Hint = String;
+
+    fn hint(&self, line: &str, _: usize, _: &Context<'_>) -> Option<String> {
+        SlashCommand::hint(line)
+    }
+}
+
+impl Highlighter for Slashes {}
+impl Validator for Slashes {}
+impl Helper for Slashes {}
 
 impl Screen {
     /// Opens the terminal.
@@ -34,9 +64,10 @@ impl Screen {
                 let mut input = std::io::stdin().lock().lines().map_while(Result::ok);
                 while input.next().is_some_and(|line| typed.blocking_send(line).is_ok()) {}
             });
-            return Ok(Self { lines, printer: None });
+            return Ok(Self { lines, printer: None, oldest: None });
         }
-        let mut editor = DefaultEditor::new()?;
+        let mut editor = Editor::<Slashes, DefaultHistory>::new()?;
+        editor.set_helper(Some(Slashes));
         let printer: Printer = Box::new(editor.create_external_printer()?);
         std::thread::spawn(move || {
             while let Ok(line) = editor.readline("> ") {
@@ -47,7 +78,7 @@ impl Screen {
                 }
             }
         });
-        Ok(Self { lines, printer: Some(printer) })
+        Ok(Self { lines, printer: Some(printer), oldest: None })
     }
 
     /// The next line that is typed; none at the end of the input.
@@ -63,6 +94,20 @@ impl Screen {
             Some(printer) => drop(printer.print(format!("{clean}\n"))),
             None => println!("{clean}"),
         }
+    }
+
+    /// Prints the messages that are older than what is on the screen.
+    pub fn print_older(&mut self, timeline: &Snapshot, names: &Names) {
+        // A larger key is an older message.
+        let oldest = self.oldest;
+        let older = timeline.messages.iter().filter(|message| oldest.is_none_or(|oldest| message.row_key > oldest));
+        older.for_each(|message| self.print(&names.line(message)));
+        self.oldest = timeline.messages.first().map(|message| message.row_key).or(self.oldest);
+    }
+
+    /// What is on the screen is out of date: everything counts as older.
+    pub fn forget(&mut self) {
+        self.oldest = None;
     }
 }
 
@@ -85,9 +130,24 @@ impl Names {
         Ok(Self { me: room.client().user().map(|user| user.user_id), names: names.collect() })
     }
 
-    /// Whether a message is one's own.
-    pub fn is_mine(&self, message: &Message) -> bool {
-        message.user_id.is_some() && message.user_id == self.me
+    /// The newest message of one's own.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn my_last(&self, room: &Room) -> anyhow::Result<RowKey> {
+        let timeline = room.timeline().await?;
+        let found = self.me.and_then(|me| timeline.latest_of(me));
+        found.map(|message| message.row_key).context("there is none of yours")
+    }
+
+    /// The newest message of others.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn last_of_others(&self, room: &Room) -> anyhow::Result<RowKey> {
+        let timeline = room.timeline().await?;
+        let found = self.me.and_then(|me| timeline.latest_but_of(me));
+        found.map(|message| message.row_key).context("there is none of others")
     }
 
     /// All names.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use parlour_client::{Bot, Call};
-use parlour_examples::{Account, join};
+use parlour_examples::{Account, join, run_until_interrupted};
 
 /// A bot that answers what it is told.
 #[derive(Debug, Parser)]
@@ -47,20 +47,5 @@ async fn main() -> anyhow::Result<()> {
     if let Some(path) = arguments.state {
         bot = bot.state_file(path);
     }
-    let running = tokio::spawn(bot.run());
-
-    println!("listening; Ctrl-C ends");
-    tokio::select! {
-        pressed = tokio::signal::ctrl_c() => pressed?,
-        () = ended(&client) => {}
-    }
-    // What was answered last is delivered before the connection ends.
-    client.close().await;
-    Ok(running.await??)
-}
-
-async fn ended(client: &parlour_client::Client) {
-    let mut state = client.state();
-    // An error means that the client is gone, which is an end as well.
-    drop(state.wait_for(|state| matches!(state, parlour_client::ConnectionState::Closed { .. })).await);
+    run_until_interrupted(&client, bot).await
 }

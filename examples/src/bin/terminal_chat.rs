@@ -1,19 +1,20 @@
-//! A terminal client: the room above, an input line below. `/help` names the commands.
+//! A terminal client: the room above, an input line below. `/help` names the commands, Tab completes them.
 //!
 //! cargo run -p parlour-examples --bin terminal_chat -- --name ada --password "correct horse" --register --create Tea
 
+use anyhow::Context as _;
 use clap::Parser;
 use parlour_client::{
-    Client, ConnectionState, Room, RoomEvent, RoomItem,
-    protocol::{RoomId, RowKey, operation::RoomGet},
+    Client, Clock, ConnectionState, Done, Room, RoomEvent, RoomItem, SLASH_COMMANDS, Slash, protocol::RoomId,
 };
 use parlour_examples::{
     Account, join,
     screen::{Names, Screen, show},
 };
 
-const HELP: &str = "/older [n] · /reply text (to the last of others) · /edit text (the own last) · /delete (the own \
-                    last) · /react emoji · /members · /invite · /quit";
+/// What there is beside the slash commands that everybody has.
+const COMMANDS: &str = "/older [n] · /reply <text> (to the last of others) · /edit <text> (the own last) · /delete \
+                        (the own last) · /react <emoji> · /jobs · /members · /invite · /quit";
 
 /// A terminal client.
 #[derive(Debug, Parser)]
@@ -40,7 +41,6 @@ async fn main() -> anyhow::Result<()> {
     let mut state = client.state();
     let mut names = Names::read(&room).await?;
     let mut screen = Screen::open()?;
-    let mut oldest = None;
     room.subscribe().history(30).await?;
     loop {
         tokio::select! {
@@ -48,14 +48,12 @@ async fn main() -> anyhow::Result<()> {
                 None => break,
                 Some(RoomItem::Lagged(count)) => screen.print(&format!("… {count} events were dropped")),
                 Some(RoomItem::Event(RoomEvent::Other { .. })) => names = Names::read(&room).await?,
-                Some(RoomItem::Event(RoomEvent::Loaded)) => print_older(&mut screen, &room, &names, &mut oldest).await?,
+                Some(RoomItem::Event(RoomEvent::Loaded)) => screen.print_older(&room.timeline().await?, &names),
                 Some(RoomItem::Event(event)) => {
                     if matches!(event, RoomEvent::Reset) {
-                        oldest = None;
+                        screen.forget();
                     }
-                    if let Some(line) = show(&event, &names) {
-                        screen.print(&line);
-                    }
+                    show(&event, &names).into_iter().for_each(|line| screen.print(&line));
                 }
             },
             line = screen.next_line() => match line {
@@ -86,53 +84,42 @@ async fn enter(client: &Client, arguments: &Arguments) -> anyhow::Result<Room> {
     let room_id = match (&arguments.create, arguments.room) {
         (Some(name), _) => client.create_room(name).await?.room.room_id,
         (None, Some(room_id)) => room_id,
-        (None, None) => {
-            let latest = client.request(RoomGet { room_id: None }).await?;
-            latest.0.ok_or_else(|| anyhow::anyhow!("no room yet: use --create or --invite"))?.room.room_id
-        }
+        (None, None) => client.latest_room().await?.context("no room yet: use --create or --invite")?.room.room_id,
     };
     Ok(client.room(room_id))
 }
 
-/// Prints the messages that are older than what is on the screen.
-async fn print_older(
-    screen: &mut Screen,
-    room: &Room,
-    names: &Names,
-    oldest: &mut Option<RowKey>,
-) -> anyhow::Result<()> {
-    let messages = room.timeline().await?.messages;
-    // A larger key is an older message.
-    for message in messages.iter().filter(|message| oldest.is_none_or(|oldest| message.row_key > oldest)) {
-        screen.print(&names.line(message));
-    }
-    *oldest = messages.first().map(|message| message.row_key).or(*oldest);
-    Ok(())
-}
-
 async fn act(line: &str, room: &Room, names: &Names, screen: &mut Screen) -> anyhow::Result<()> {
+    if let Some(slash) = Slash::read(line, &Clock::here()) {
+        if let Done::Planned(job) = room.run(slash?).await? {
+            screen.print(&format!("… planned for {}", Clock::here().show(job.run_at)));
+        }
+        return Ok(());
+    }
     let (command, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let messages = if command.starts_with('/') { room.timeline().await?.messages } else { Vec::new() };
-    let last = |mine: bool| {
-        let found = messages.iter().rev().find(|message| names.is_mine(message) == mine);
-        found.map(|message| message.row_key).ok_or_else(|| anyhow::anyhow!("there is none"))
-    };
     match command {
         "" => {}
-        "/help" => screen.print(HELP),
         "/older" => {
             let count = room.load_older(rest.parse().unwrap_or(30)).await?;
             screen.print(&format!("… {count} older messages"));
         }
-        "/reply" => drop(room.send(rest).reply_to(last(false)?).queue().await?),
-        "/edit" => drop(room.edit(last(true)?, rest).await?),
+        "/reply" => drop(room.send(rest).reply_to(names.last_of_others(room).await?).queue().await?),
+        "/edit" => drop(room.edit(names.my_last(room).await?, rest).await?),
         "/delete" => {
-            room.delete(last(true)?).await?;
+            room.delete(names.my_last(room).await?).await?;
         }
-        "/react" => drop(room.react(last(false)?, rest).await?),
+        "/react" => drop(room.react(names.last_of_others(room).await?, rest).await?),
+        "/jobs" => {
+            for job in room.jobs().await? {
+                screen.print(&format!("… {}: {:?}", Clock::here().show(job.run_at), job.payload));
+            }
+        }
         "/members" => screen.print(&names.list()),
         "/invite" => screen.print(&format!("invite: {}", room.create_invite().await?.url)),
-        _ if command.starts_with('/') => screen.print(HELP),
+        _ if command.starts_with('/') => {
+            screen.print(COMMANDS);
+            SLASH_COMMANDS.iter().for_each(|known| screen.print(&format!("{}  {}", known.usage(), known.help)));
+        }
         _ => drop(room.send(line).markdown().queue().await?),
     }
     Ok(())
