@@ -162,7 +162,7 @@ impl Names {
         let time = message.created_at.to_string();
         let time = time.get(11..16).unwrap_or_default();
         let text = plain_text(message);
-        if !message.r#type.is_markup() {
+        if !message.r#type.is_markup() && message.poll.is_none() {
             return format!("{time} * {text}");
         }
         let app = message.app_user.as_ref().map(|app| app.name.as_str());

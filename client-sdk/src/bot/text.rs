@@ -2,10 +2,15 @@
 
 use parlour_protocol::object::Message;
 
-/// What a reader sees of a message: markup taken away, line breaks kept.
+/// What a reader sees of a message: markup taken away, line breaks kept; of a poll its question and, each in a line
+/// of its own, its options.
 ///
 /// Bodies are sanitised by the server; this is no sanitiser.
 pub fn plain_text(message: &Message) -> String {
+    if let Some(poll) = &message.poll {
+        let labels = poll.options.iter().map(|option| format!("\n- {} ({})", option.label, option.count));
+        return poll.question.clone() + &labels.collect::<String>();
+    }
     if message.r#type.is_markup() { strip(&message.message) } else { message.message.clone() }
 }
 

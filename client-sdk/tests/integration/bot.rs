@@ -7,7 +7,7 @@ use std::{
 };
 
 use parlour_client::{
-    Bot, Call, Client, ClientBuilder,
+    Bot, Call, Client, ClientBuilder, Clock,
     test_util::{FakeServer, Fault},
 };
 use parlour_protocol::{DurableEvent, RoomId};
@@ -220,5 +220,41 @@ async fn a_handler_that_fails_or_panics_does_not_end_the_bot() {
         server.post(room_id, text);
     }
     assert_eq!(has(&server, room_id, 4).await[3], "still here");
+    client.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bot_takes_slash_commands_and_says_what_is_wrong_with_one() {
+    let server = FakeServer::new();
+    let room_id = server.create_room();
+    let clock = Clock::in_zone("Europe/Vienna").unwrap();
+    let bot = |client| Bot::new(client).slash(["roll", "me", "remind", "unknown"], &clock);
+    let (client, _task) = start(&server, |builder| builder, bot).await;
+    in_room(&server, 1).await;
+    for (asked, answer) in [
+        ("!me waves at @everyone", "_waves at \\@everyone_"),
+        ("!roll twice", "usage: /roll"),
+        (
+            "!remind soon tea",
+            "not a time; try \"in 2h\", \"tomorrow 9am\", \"next friday 14:30\" or \"2026-12-24 09:00\"",
+        ),
+        // The scripted server plans nothing.
+        ("!remind in 2h tea", "That cannot be done: schedule.message"),
+    ] {
+        let before = server.messages(room_id).len();
+        server.post(room_id, asked);
+        assert_eq!(has(&server, room_id, before + 2).await[before + 1], answer, "{asked}");
+        let messages = server.messages(room_id);
+        assert_eq!(messages[before + 1].reply_row_key, Some(messages[before].row_key), "{asked}");
+    }
+    server.post(room_id, "!roll");
+    let number: u8 = has(&server, room_id, 10).await[9].parse().unwrap();
+    assert!((1..=100).contains(&number));
+    server.post(room_id, "!topic Tea");
+    server.post(room_id, "!unknown");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(server.messages(room_id).len(), 12, "only what it was told to take");
+    let planned = &server.received_of("schedule.message")[0].data;
+    assert_eq!(planned["message"], format!("<@{}> tea", server.other()));
     client.close().await;
 }

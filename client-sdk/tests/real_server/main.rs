@@ -1,61 +1,29 @@
 //! The client against the real server: killed in mid-traffic, restarted, drained. Needs its binary: built in
 //! this workspace, or named by `PARLOUR_BIN`. Without one the tests say so and pass, unless
 //! `PARLOUR_TEST_REQUIRE_SERVER` is set.
+//!
+//! - here: what must hold whatever happens to the server
+//! - `rooms`: roles, moderation, filter, search, forwards, emoji, pictures, thumbnails
+//! - `people`: direct messages, accounts
 
 #![expect(clippy::unwrap_used, reason = "tests")]
+
+mod harness;
+mod people;
+mod rooms;
 
 use std::{collections::HashSet, time::Duration};
 
 use parlour_client::{
-    Client, ClientBuilder, ClientEvent, RoomEvent, RoomEvents, RoomItem, StatusChange, auth,
+    Client, ClientEvent, RoomEvent, RoomEvents, RoomItem, StatusChange, auth,
     protocol::{
         RoomId,
-        codec::Codec,
         object::{Message, PresenceStatus},
     },
-    test_util::ServerProcess,
 };
 use tokio::{task::JoinSet, time::timeout};
 
-const PATIENCE: Duration = Duration::from_secs(60);
-
-struct Real {
-    process: ServerProcess,
-    _data: tempfile::TempDir,
-}
-
-impl Real {
-    fn start(settings: &[&str]) -> Option<Self> {
-        let program = std::env::current_exe().unwrap();
-        let Some(binary) = ServerProcess::find_binary(&program) else {
-            assert!(std::env::var_os("PARLOUR_TEST_REQUIRE_SERVER").is_none(), "the server's binary is not built");
-            eprintln!("skipped: the server's binary is not built (cargo build -p parlour-server)");
-            return None;
-        };
-        let data = tempfile::tempdir().unwrap();
-        let process = ServerProcess::start(&binary, data.path(), &[settings, &["log_level=warn"]].concat()).unwrap();
-        Some(Self { process, _data: data })
-    }
-
-    async fn client(&self, name: &str, change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Client {
-        let server = self.process.address();
-        if let Err(error) = auth::register(server, name, "correct horse", None).await {
-            eprintln!("{name} is registered already: {error}");
-        }
-        let builder = Client::builder(server).log_in(name, "correct horse").request_deadline(PATIENCE);
-        change(builder).connect().await.unwrap()
-    }
-}
-
-/// Two people in one room.
-async fn pair(real: &Real) -> (Client, Client, RoomId) {
-    let ada = real.client("ada", |builder| builder.outbox_capacity(5000)).await;
-    let bob = real.client("bob", |builder| builder.codec(Codec::MessagePack)).await;
-    let room_id = ada.create_room("Tea").await.unwrap().room.room_id;
-    let invite = ada.room(room_id).create_invite().await.unwrap();
-    bob.join(invite.invite_id).await.unwrap();
-    (ada, bob, room_id)
-}
+use self::harness::{PATIENCE, Real, pair};
 
 /// Subscribes a room; what is written from then on is among the events.
 async fn listen(client: &Client, room_id: RoomId) -> RoomEvents {
