@@ -425,3 +425,66 @@ create table search_head (
     -- Messages up to here are taken in.
     tick bigint not null
 );
+
+-- Web push addresses. One of a browser belongs to the log-in that gave it, and ends with it.
+create table push_subscription (
+    subscription_id uuid not null primary key,
+    user_id uuid not null references account (user_id),
+    session_id uuid not null references session (session_id) on delete cascade,
+    endpoint text not null,
+    -- The browser's public key and authentication secret.
+    p256dh bytea not null,
+    auth bytea not null,
+    expires_at bigint,
+    created_at bigint not null
+);
+create unique index push_subscription_endpoint on push_subscription (user_id, endpoint);
+create index push_subscription_session on push_subscription (session_id);
+
+-- What somebody may have to be told, written with what it is about; who that is, is found when its turn comes.
+-- A row that is being worked on is due again when whoever took it has had their time.
+create table notification (
+    notification_id uuid not null primary key,
+    -- 0 for a message, 1 for a reminder, 2 for a friend request.
+    kind bigint not null,
+    -- The message.
+    room_id uuid,
+    tick bigint,
+    -- Who is told, when it is one person, and who asks to be their friend.
+    user_id uuid,
+    sender_id uuid,
+    body text,
+    tries bigint not null default 0,
+    is_taken boolean not null default false,
+    due_at bigint not null,
+    created_at bigint not null,
+    last_error text,
+    -- Given up on; the operator can have it tried again.
+    dead_at bigint
+);
+create index notification_due on notification (due_at) where dead_at is null;
+
+-- A notification for one browser.
+create table push_delivery (
+    delivery_id uuid not null primary key,
+    notification_id uuid not null,
+    subscription_id uuid not null references push_subscription (subscription_id) on delete cascade,
+    payload text not null,
+    topic text not null,
+    is_urgent boolean not null,
+    tries bigint not null default 0,
+    is_taken boolean not null default false,
+    due_at bigint not null,
+    created_at bigint not null,
+    last_error text,
+    dead_at bigint
+);
+create index push_delivery_due on push_delivery (due_at) where dead_at is null;
+create unique index push_delivery_once on push_delivery (subscription_id, notification_id);
+
+-- Notifications that came back from their carrier and were taken in: they may come again.
+create table notification_seen (
+    notification_id uuid not null primary key,
+    seen_at bigint not null
+);
+create index notification_seen_age on notification_seen (seen_at);

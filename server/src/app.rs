@@ -16,6 +16,7 @@ use crate::{
     hub::{Access, Hub, HubLimits},
     people::{self, presence::Presence},
     previews::Previews,
+    push::{Push, vapid::Vapid},
     rates::Rates,
     rooms::state::RoomStates,
     search::index::SearchIndex,
@@ -47,6 +48,7 @@ pub(crate) struct AppState {
     pub(crate) rates: Arc<Rates>,
     pub(crate) files: Files,
     pub(crate) previews: Previews,
+    pub(crate) push: Push,
     pub(crate) search: SearchIndex,
     /// What the hello reply tells.
     pub(crate) limits: Limits,
@@ -132,8 +134,9 @@ impl App {
         let background = TaskTracker::new();
         let db = open_database(&config).await?;
         let bus: Arc<dyn Bus> = Arc::new(InProcessBus::new());
-        let store: Arc<dyn MessageStore> =
-            Arc::new(SqlStore::start(db.clone(), Arc::clone(&bus), &background, stop.clone()));
+        let sql = SqlStore::start(db.clone(), Arc::clone(&bus), &background, stop.clone());
+        let outbox = sql.outbox();
+        let store: Arc<dyn MessageStore> = Arc::new(sql);
         let rooms = Arc::new(RoomStates::new(db.clone()));
         let mut hub_limits = HubLimits::from_protocol(&config.limits, HEARTBEAT);
         hub_limits.flush_window = config.flush_window;
@@ -141,7 +144,12 @@ impl App {
         hub.start(&background);
         let rates = Arc::new(Rates::new(&config.limits.rates));
         let known = Arc::clone(&rooms);
-        let forget = Box::new(move |user_id| known.forget_user(user_id));
+        let wished = Arc::clone(&outbox);
+        let forget = Box::new(move |user_id| {
+            known.forget_user(user_id);
+            // A push address may be what changed.
+            wished.wanted();
+        });
         let accounts = Arc::new(Accounts::new(&config, db.clone(), Arc::clone(&bus), Arc::clone(&rates), forget)?);
         accounts.start(&background, &stop).await?;
         let files = Files::open(&db, &config.data_dir).await?;
@@ -154,6 +162,8 @@ impl App {
             Some(policy) => Previews::start(&store, policy, &background, &stop)?,
             None => Previews::off(),
         };
+        let vapid = Arc::new(Vapid::load(&db, &config.push).await?);
+        let push = Push { vapid, policy: config.push.policy.clone(), outbox };
         let listener = http::serve::bind(config.listen).map_err(|error| StartError::Listen(config.listen, error))?;
         let http_metrics = HttpMetrics::default();
         let state = Arc::new(AppState {
@@ -174,6 +184,7 @@ impl App {
             rates,
             files,
             previews,
+            push,
             search,
         });
         background.spawn(people::departures::run(Arc::clone(&state), state.accounts.ended(), stop.clone()));

@@ -16,7 +16,7 @@ use parlour_protocol::{Secret, limits::Limits};
 
 pub(crate) use self::settings::{Flag, Settings};
 use self::value::Reader;
-use crate::previews::address::AddressPolicy;
+use crate::{previews::address::AddressPolicy, push::vapid::Vapid};
 
 /// A setting that is unknown or has a value that it cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,6 +101,30 @@ pub(crate) struct JwtConfig {
     pub(crate) keys: JwtKeys,
 }
 
+/// Web push.
+#[derive(Debug, Clone)]
+pub(crate) struct PushConfig {
+    /// Who answers for it, told to push services: an address of mail or of the web.
+    pub(crate) contact: String,
+    /// The key that is made at the first start otherwise: 32 bytes, base64url.
+    pub(crate) vapid_private_key: Option<Secret>,
+    /// Where pushes may go.
+    pub(crate) policy: AddressPolicy,
+    /// A PEM file with an authority that is trusted besides the system's.
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// The topic of Azure Event Grid that carries notifications.
+#[derive(Debug, Clone)]
+pub(crate) struct EventGridConfig {
+    /// The topic's endpoint.
+    pub(crate) endpoint: String,
+    /// An access key of the topic.
+    pub(crate) key: Secret,
+    /// What the topic's subscription has to name in the address it delivers to.
+    pub(crate) secret: Secret,
+}
+
 /// The checked configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -124,6 +148,10 @@ pub(crate) struct Config {
     pub(crate) flush_window: Duration,
     /// What link previews may be fetched from; none when they are off.
     pub(crate) previews: Option<AddressPolicy>,
+    /// Web push.
+    pub(crate) push: PushConfig,
+    /// What carries notifications in place of the database.
+    pub(crate) event_grid: Option<EventGridConfig>,
     /// The log.
     pub(crate) log: LogConfig,
     /// Lets anybody who has it read the metrics.
@@ -157,6 +185,8 @@ impl Config {
                 .duration("flush_window", Duration::ZERO, Duration::from_millis(100))?
                 .unwrap_or(Duration::from_millis(10)),
             previews: previews(read)?,
+            push: push(read)?,
+            event_grid: event_grid(read)?,
             log: log(read)?,
             metrics_token: read.secret("metrics_token", 16)?,
             limits: limits(read)?,
@@ -183,12 +213,56 @@ fn registration(read: Reader<'_>, listen: IpAddr) -> Result<Registration, Config
 
 fn previews(read: Reader<'_>) -> Result<Option<AddressPolicy>, ConfigError> {
     let enabled = read.choice("previews.enabled", &[("on", true), ("off", false)])?.unwrap_or(true);
-    let networks = read.networks("previews.networks")?;
-    let port = |text: &String| {
-        text.parse::<u16>().map_err(|_| read.wrong("previews.ports", format!("must hold ports, not {text:?}")))
+    let policy = address_policy(read, "previews")?;
+    Ok(enabled.then_some(policy))
+}
+
+fn address_policy(read: Reader<'_>, area: &str) -> Result<AddressPolicy, ConfigError> {
+    let networks = read.networks(&format!("{area}.networks"))?;
+    let name = format!("{area}.ports");
+    let port =
+        |text: &String| text.parse::<u16>().map_err(|_| read.wrong(&name, format!("must hold ports, not {text:?}")));
+    let ports = read.list(&name)?.iter().map(port).collect::<Result<_, _>>()?;
+    Ok(AddressPolicy { networks, ports })
+}
+
+fn push(read: Reader<'_>) -> Result<PushConfig, ConfigError> {
+    let contact = match (read.text("push.contact")?, read.origin("public_url")?) {
+        (Some(contact), _) if contact.starts_with("mailto:") || contact.starts_with("https://") => contact.to_owned(),
+        (Some(contact), _) => {
+            let reason = format!("must begin with mailto: or https://, not {contact:?}");
+            return Err(read.wrong("push.contact", reason));
+        }
+        (None, Some(origin)) if origin.starts_with("https://") => origin,
+        (None, _) => "mailto:nobody@parlour.invalid".to_owned(),
     };
-    let ports = read.list("previews.ports")?.iter().map(port).collect::<Result<_, _>>()?;
-    Ok(enabled.then_some(AddressPolicy { networks, ports }))
+    let vapid_private_key = read.secret("push.vapid_private_key", 1)?;
+    if vapid_private_key.as_ref().is_some_and(|key| Vapid::new(key.expose(), "").is_none()) {
+        return Err(read.wrong(
+            "push.vapid_private_key",
+            "must be a P-256 private key, 32 bytes in base64url; leave it out to have one made",
+        ));
+    }
+    let ca_file = read.text("push.ca_file")?.map(PathBuf::from);
+    Ok(PushConfig { contact, vapid_private_key, policy: address_policy(read, "push")?, ca_file })
+}
+
+fn event_grid(read: Reader<'_>) -> Result<Option<EventGridConfig>, ConfigError> {
+    let Some(endpoint) = read.text("event_grid.endpoint")? else {
+        let stray = ["event_grid.key", "event_grid.secret"].into_iter().find(|name| read.is_set(name));
+        return stray.map_or(Ok(None), |name| Err(read.wrong(name, "is of no use without event_grid.endpoint")));
+    };
+    if !(endpoint.starts_with("https://") || endpoint.starts_with("http://127.0.0.1:")) {
+        return Err(read.wrong("event_grid.endpoint", "must be the https address of a topic"));
+    }
+    let needed = |name: &str, min| {
+        read.secret(name, min)?.ok_or_else(|| ConfigError::new(name, "is needed with event_grid.endpoint"))
+    };
+    Ok(Some(EventGridConfig {
+        endpoint: endpoint.to_owned(),
+        key: needed("event_grid.key", 1)?,
+        secret: needed("event_grid.secret", 16)?,
+    }))
 }
 
 fn log(read: Reader<'_>) -> Result<LogConfig, ConfigError> {

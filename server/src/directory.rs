@@ -15,6 +15,8 @@ pub(crate) mod marks;
 pub(crate) mod members;
 pub(crate) mod moderation;
 pub(crate) mod nonces;
+pub(crate) mod notifications;
+pub(crate) mod push;
 pub(crate) mod reactions;
 pub(crate) mod rooms;
 pub(crate) mod sessions;

@@ -4,8 +4,8 @@ use parlour_protocol::{Command, ErrorCode, ProtocolError, codec::Codec};
 use serde::Serialize;
 
 use crate::{
-    accounts, accounts::caller::Caller, app::AppState, files, filter, messages, moderation, people, rooms, search,
-    webhooks,
+    accounts, accounts::caller::Caller, app::AppState, files, filter, messages, moderation, people, push, rooms,
+    search, webhooks,
 };
 
 /// Runs a command; the encoded `data` of its reply.
@@ -128,6 +128,11 @@ pub(crate) async fn dispatch(
         Command::FileDelete(data) => reply.of(files::delete::delete(state, caller, data).await),
         Command::FileCreateImageUpload(data) => reply.of(files::images::create(state, caller, data).await),
 
+        Command::PushKey(data) => reply.of(push::key(state, caller, data).await),
+        Command::PushSubscribe(data) => reply.of(push::subscribe(state, caller, data).await),
+        Command::PushUnsubscribe(data) => reply.of(push::unsubscribe(state, caller, data).await),
+        Command::PushList(data) => reply.of(push::list(state, caller, data).await),
+
         Command::SessionHello(_)
         | Command::SessionPing(_)
         | Command::SessionRefresh(_)
@@ -141,11 +146,7 @@ pub(crate) async fn dispatch(
         | Command::ScheduleSendNow(_)
         | Command::ScheduleList(_)
         | Command::ScheduleMine(_)
-        | Command::ScheduleCount(_)
-        | Command::PushKey(_)
-        | Command::PushSubscribe(_)
-        | Command::PushUnsubscribe(_)
-        | Command::PushList(_) => Err(unsupported(command.name(), "is not built yet")),
+        | Command::ScheduleCount(_) => Err(unsupported(command.name(), "is not built yet")),
     }
 }
 

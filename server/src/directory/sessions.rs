@@ -209,6 +209,7 @@ async fn end_in(tx: &mut Tx, user_id: UserId, session_id: SessionId, now: Timest
     let sql = "update session set ended_at = $3 where session_id = $1 and user_id = $2 and ended_at is null";
     let ended = tx.query(sql).bind(session_id).bind(user_id).bind(now).execute().await? == 1;
     tx.query("delete from session_token where session_id = $1").bind(session_id).execute().await?;
+    tx.query("delete from push_subscription where session_id = $1").bind(session_id).execute().await?;
     Ok(ended)
 }
 

@@ -76,7 +76,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 
 /// Resolves names to allowed addresses alone. What it answers is what is connected to: nothing is resolved twice.
 #[derive(Debug, Clone)]
-pub(super) struct Resolver(pub(super) AddressPolicy);
+pub(crate) struct Resolver(pub(crate) AddressPolicy);
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {

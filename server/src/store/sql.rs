@@ -8,6 +8,7 @@ pub(crate) mod files;
 mod group;
 mod message_change;
 mod moderation;
+mod notes;
 mod participants;
 mod purge;
 mod read;
@@ -34,9 +35,12 @@ use parlour_protocol::{
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{purge::Purger, writer::Queued};
+use self::{
+    purge::Purger,
+    writer::{Queued, Told},
+};
 use super::{Append, AppendError, ListQuery, LogRead, MessageStore, Origin, PendingAppend, StoreError, db::Db};
-use crate::bus::Bus;
+use crate::{bus::Bus, notifications::Outbox};
 
 /// Changes that wait for the writer. A change that finds no place for [`QUEUE_WAIT`] is refused as unavailable.
 const QUEUE: usize = 4096;
@@ -48,6 +52,7 @@ pub struct SqlStore {
     db: Db,
     queue: mpsc::Sender<Queued>,
     generation: Arc<AtomicU64>,
+    outbox: Arc<Outbox>,
 }
 
 impl SqlStore {
@@ -57,16 +62,23 @@ impl SqlStore {
         let (queue, receiver) = mpsc::channel(QUEUE);
         let generation = Arc::new(AtomicU64::new(0));
         let called = Arc::new(Notify::new());
+        let outbox = Arc::new(Outbox::default());
         let purger = Purger {
             db: db.clone(),
             queue: queue.clone(),
             generation: Arc::clone(&generation),
             called: Arc::clone(&called),
         };
-        tasks.spawn(writer::run(db.clone(), bus, Arc::clone(&generation), receiver, called, stop.clone()));
+        let told = Told { bus, outbox: Arc::clone(&outbox), purger: called };
+        tasks.spawn(writer::run(db.clone(), told, Arc::clone(&generation), receiver, stop.clone()));
         tasks.spawn(purger.run(stop.clone()));
         tasks.spawn(retention::run(db.clone(), stop));
-        Self { db, queue, generation }
+        Self { db, queue, generation, outbox }
+    }
+
+    /// What says whether commits note notifications, and is told of them.
+    pub(crate) fn outbox(&self) -> Arc<Outbox> {
+        Arc::clone(&self.outbox)
     }
 
     async fn enqueue(&self, queued: Queued) {

@@ -132,10 +132,10 @@ dm.list                    ok    ok    ok   ok     ok     ok   ok    ok     ok  
 dm.hide                    bad   bad   bad  bad    bad    bad  bad   no     no     no       auth
 dm.add                     bad   bad   bad  bad    bad    bad  bad   no     no     no       auth
 dm.remove                  bad   bad   bad  bad    bad    bad  bad   no     no     no       auth
-push.key                   nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-push.subscribe             nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-push.unsubscribe           nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-push.list                  nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
+push.key                   ok    ok    ok   ok     ok     ok   ok    ok     ok     ok       auth
+push.subscribe             ok    ok    ok   ok     ok     ok   ok    ok     ok     ok       auth
+push.unsubscribe           404   404   404  404    404    404  404   404    404    404      auth
+push.list                  ok    ok    ok   ok     ok     ok   ok    ok     ok     ok       auth
 ";
 
 /// The callers of the table that are logged in, in its order.
@@ -417,9 +417,12 @@ impl Scene {
             "dm.open" => json!({ "userIds": [outsider] }),
             "dm.add" => json!({ "roomId": room, "userIds": [outsider] }),
             "push.subscribe" => {
-                json!({ "endpoint": "https://push.example.org/x", "keys": { "auth": "x", "p256dh": "x" } })
+                // The keys of RFC 8291's example.
+                let p256dh = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+                let keys = json!({ "auth": "BTBZMqHH6r4Tts7J_aSIgg", "p256dh": p256dh });
+                json!({ "endpoint": "https://1.1.1.1/x", "keys": keys })
             }
-            "push.unsubscribe" => json!({ "endpoint": "https://push.example.org/x" }),
+            "push.unsubscribe" => json!({ "endpoint": "https://1.1.1.1/y" }),
             _ => panic!("what is {op} given?"),
         }
     }

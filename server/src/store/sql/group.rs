@@ -15,6 +15,7 @@ use super::{
     facts::Known,
     files::{self, Attached, FileFacts},
     message_change::{AUTHOR_FOLLOWS, Change, MENTIONS, MentionRow, OWN_FOLLOWS},
+    notes::{self, Note},
     read,
     row::{COLUMNS, MessageRow, Stored, list_to_json, shows_nonce, signed, to_json, unsigned},
     statement::{Batch, Rows},
@@ -68,10 +69,12 @@ pub(super) async fn commit(
     known: &mut Known,
     changes: &[Queued],
     nonces: Nonces,
+    notes: bool,
 ) -> Result<Vec<Outcome>, DbError> {
     // Nobody else changes what is known.
     let tx = db.begin_late().await?;
-    let mut group = Group { tx, known, nonces, facts: Facts::default(), writes: Writes::default(), has_written: false };
+    let (facts, writes) = (Facts::default(), Writes::default());
+    let mut group = Group { tx, known, nonces, notes, facts, writes, has_written: false };
     let outcomes = group.run(changes).await?;
     let Group { tx, has_written, .. } = group;
     if has_written {
@@ -97,6 +100,8 @@ pub(super) struct Group<'a> {
     pub(super) tx: Tx,
     pub(super) known: &'a mut Known,
     nonces: Nonces,
+    /// Whether somebody may have to be notified of messages.
+    notes: bool,
     pub(super) facts: Facts,
     pub(super) writes: Writes,
     pub(super) has_written: bool,
@@ -336,7 +341,8 @@ impl Group<'_> {
     async fn flush(&mut self) -> Result<(), DbError> {
         let writes = std::mem::take(&mut self.writes);
         self.has_written |= !writes.heads.is_empty();
-        writes.write(&mut self.tx, self.known).await
+        let notes = if self.notes { notes::of(writes.messages.iter().map(|row| &*row.message)) } else { Vec::new() };
+        writes.write(&mut self.tx, self.known, &notes).await
     }
 }
 
@@ -481,7 +487,7 @@ static CLOCKS: Rows = Rows {
 };
 
 impl Writes {
-    async fn write(self, tx: &mut Tx, known: &Known) -> Result<(), DbError> {
+    async fn write(self, tx: &mut Tx, known: &Known, notes: &[Note]) -> Result<(), DbError> {
         let (plain, other): (Vec<NewRow>, Vec<NewRow>) = self.messages.into_iter().partition(NewRow::is_plain);
         for change in &self.changes {
             change.write(tx).await?;
@@ -575,7 +581,7 @@ impl Writes {
                 })
                 .await?;
         }
-        batch.run().await
+        notes::add(batch, notes).await?.run().await
     }
 }
 

@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     bus::{Bus, BusEvent},
+    notifications::Outbox,
     store::{
         Append, AppendError, Appended, StoreError,
         db::{Db, DbError},
@@ -59,23 +60,29 @@ impl Queued {
 /// Commits what comes through the queue until `stop`, and what is queued then.
 pub(super) async fn run(
     db: Db,
-    bus: Arc<dyn Bus>,
+    told: Told,
     generation: Arc<AtomicU64>,
     queue: mpsc::Receiver<Queued>,
-    purger: Arc<Notify>,
     stop: CancellationToken,
 ) {
     let is_sqlite = db.is_sqlite();
-    let writer = Writer { db, bus, generation, purger, known: is_sqlite.then(Mutex::default) };
+    let writer = Writer { db, told, generation, known: is_sqlite.then(Mutex::default) };
     if is_sqlite { writer.run_one(queue, stop).await } else { writer.run_lanes(queue, stop).await }
+}
+
+/// Who is told of commits.
+pub(super) struct Told {
+    pub(super) bus: Arc<dyn Bus>,
+    /// Says whether notifications are noted.
+    pub(super) outbox: Arc<Outbox>,
+    /// Called when a commit leaves something to purge.
+    pub(super) purger: Arc<Notify>,
 }
 
 struct Writer {
     db: Db,
-    bus: Arc<dyn Bus>,
+    told: Told,
     generation: Arc<AtomicU64>,
-    /// Called when a commit leaves something to purge.
-    purger: Arc<Notify>,
     /// Kept from group to group where nobody else writes. Taken out while a group runs, so that one that fails or is
     /// given up leaves nothing behind.
     known: Option<Mutex<Known>>,
@@ -166,13 +173,13 @@ impl Writer {
     fn publish(&self, append: &Append, outcome: &Outcome) {
         let Ok(appended) = outcome else { return };
         if append.change.leaves_purge() {
-            self.purger.notify_one();
+            self.told.purger.notify_one();
         }
         // What follows the first entry is the server's own.
         let causes = std::iter::once(append.cause).chain(std::iter::repeat(None));
         for (entry, cause) in appended.entries.iter().zip(causes) {
             let event = Arc::clone(&entry.event);
-            self.bus.publish(BusEvent::Room { room_id: append.room_id, seq: entry.seq, event, cause });
+            self.told.bus.publish(BusEvent::Room { room_id: append.room_id, seq: entry.seq, event, cause });
         }
     }
 
@@ -208,7 +215,11 @@ impl Writer {
             Some(kept) => std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner)),
             None => Known::default(),
         };
-        let outcomes = group::commit(&self.db, &mut known, changes, nonces).await?;
+        let notes = self.told.outbox.is_wanted();
+        let outcomes = group::commit(&self.db, &mut known, changes, nonces, notes).await?;
+        if notes {
+            self.told.outbox.wake();
+        }
         if let Some(kept) = &self.known {
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = known;
         }
