@@ -488,3 +488,34 @@ create table notification_seen (
     seen_at bigint not null
 );
 create index notification_seen_age on notification_seen (seen_at);
+
+-- Scheduled messages and reminders. Rows that are done stay for a week.
+create table job (
+    job_id uuid not null primary key,
+    user_id uuid not null,
+    room_id uuid not null,
+    payload text not null,
+    run_at bigint not null,
+    -- When a worker looks at it next: `run_at`, later after a rejected try, and the end of the lease of a claim, so
+    -- that a claim that was left behind is found like anything else. None when it is done or was given up.
+    due_at bigint,
+    -- The mark of a claim, and when its lease ends.
+    claim uuid,
+    claimed_until bigint,
+    attempts bigint not null,
+    failed_at bigint,
+    error_code text,
+    error_message text,
+    completed_at bigint,
+    cancelled_at bigint,
+    -- The posted message.
+    tick bigint,
+    -- Of the command that had it sent before its time.
+    sent_nonce text,
+    created_at bigint not null,
+    updated_at bigint not null
+);
+create index job_due on job (due_at) where due_at is not null;
+create index job_user on job (user_id, run_at, job_id);
+create index job_room on job (room_id);
+create index job_done on job (updated_at) where due_at is null;

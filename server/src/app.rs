@@ -19,6 +19,7 @@ use crate::{
     push::{Push, vapid::Vapid},
     rates::Rates,
     rooms::state::RoomStates,
+    schedule::{metrics::JobMetrics, timer::Timer, wake_ups::WakeUps},
     search::index::SearchIndex,
     shutdown,
     store::{
@@ -50,6 +51,9 @@ pub(crate) struct AppState {
     pub(crate) previews: Previews,
     pub(crate) push: Push,
     pub(crate) search: SearchIndex,
+    /// What calls the worker of scheduled jobs in time.
+    pub(crate) wake_ups: Arc<dyn WakeUps>,
+    pub(crate) job_metrics: JobMetrics,
     /// What the hello reply tells.
     pub(crate) limits: Limits,
     /// The pace of pings, in ms.
@@ -166,8 +170,10 @@ impl App {
         let push = Push { vapid, policy: config.push.policy.clone(), outbox };
         let listener = http::serve::bind(config.listen).map_err(|error| StartError::Listen(config.listen, error))?;
         let http_metrics = HttpMetrics::default();
+        let job_metrics = JobMetrics::default();
+        let wake_ups: Arc<dyn WakeUps> = Arc::new(Timer::default());
         let state = Arc::new(AppState {
-            registry: telemetry::registry(hub.metrics(), &http_metrics),
+            registry: telemetry::registry(hub.metrics(), &http_metrics, &job_metrics),
             http_metrics,
             readiness: Readiness::new(draining.clone()),
             limits: config.limits.clone(),
@@ -186,7 +192,10 @@ impl App {
             previews,
             push,
             search,
+            wake_ups,
+            job_metrics,
         });
+        state.tasks.spawn(Arc::clone(&state.wake_ups).run(Arc::clone(&state), draining.clone()));
         background.spawn(people::departures::run(Arc::clone(&state), state.accounts.ended(), stop.clone()));
         Ok(Self { state, listener, draining, hub_stop, stop, background })
     }

@@ -11,6 +11,7 @@ pub(crate) mod files;
 pub(crate) mod filters;
 pub(crate) mod friends;
 pub(crate) mod invites;
+pub(crate) mod jobs;
 pub(crate) mod marks;
 pub(crate) mod members;
 pub(crate) mod moderation;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     accounts, accounts::caller::Caller, app::AppState, files, filter, messages, moderation, people, push, rooms,
-    search, webhooks,
+    schedule, search, webhooks,
 };
 
 /// Runs a command; the encoded `data` of its reply.
@@ -139,14 +139,14 @@ pub(crate) async fn dispatch(
         | Command::RoomSubscribe(_)
         | Command::RoomUnsubscribe(_) => Err(unsupported(command.name(), "exists on the socket alone")),
 
-        Command::ScheduleReminder(_)
-        | Command::ScheduleMessage(_)
-        | Command::ScheduleReschedule(_)
-        | Command::ScheduleCancel(_)
-        | Command::ScheduleSendNow(_)
-        | Command::ScheduleList(_)
-        | Command::ScheduleMine(_)
-        | Command::ScheduleCount(_) => Err(unsupported(command.name(), "is not built yet")),
+        Command::ScheduleReminder(data) => reply.of(schedule::reminder::reminder(state, caller, data).await),
+        Command::ScheduleMessage(data) => reply.of(schedule::message::message(state, caller, data).await),
+        Command::ScheduleReschedule(data) => reply.of(schedule::reschedule::reschedule(state, caller, data).await),
+        Command::ScheduleCancel(data) => reply.of(schedule::cancel::cancel(state, caller, data).await),
+        Command::ScheduleSendNow(data) => reply.of(schedule::send_now::send_now(state, caller, data).await),
+        Command::ScheduleList(data) => reply.of(schedule::list::list(state, caller, data).await),
+        Command::ScheduleMine(data) => reply.of(schedule::list::mine(state, caller, data).await),
+        Command::ScheduleCount(data) => reply.of(schedule::list::count(state, caller, data).await),
     }
 }
 

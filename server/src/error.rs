@@ -40,6 +40,7 @@ pub(crate) fn append_error(error: AppendError) -> ProtocolError {
         AppendError::SameSet => ProtocolError::new(ErrorCode::Conflict, "a direct message of these people exists"),
         AppendError::InviteGone => ProtocolError::not_found("no such invite"),
         AppendError::Banned => ProtocolError::new(ErrorCode::Forbidden, "you are banned from this room"),
+        AppendError::ClaimLost => ProtocolError::new(ErrorCode::Conflict, "the job is being posted, or was posted"),
         AppendError::Repeat => ProtocolError::new(ErrorCode::Conflict, "this nonce is being used"),
         AppendError::TooMany(what) => ProtocolError::bad_request(format!("the room has as many {what} as it may have")),
         AppendError::Store(error) => store_error(error),

@@ -24,6 +24,7 @@ pub(crate) mod previews;
 pub(crate) mod push;
 mod rates;
 pub(crate) mod rooms;
+pub(crate) mod schedule;
 pub(crate) mod search;
 mod shutdown;
 pub mod store;

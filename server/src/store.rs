@@ -16,13 +16,14 @@ use std::{fmt, pin::Pin, sync::Arc, task};
 
 use async_trait::async_trait;
 use parlour_protocol::{
-    ConnectionId, DurableEvent, FileId, InviteId, MessageType, Nonce, OptionId, Patch, RoleId, RoomId, RowKey,
+    ConnectionId, DurableEvent, FileId, InviteId, JobId, MessageType, Nonce, OptionId, Patch, RoleId, RoomId, RowKey,
     Timestamp, UserId,
     event::{LeaveReason, RoomDelta},
     object::{File, Head, LinkPreview, Message, MessageAppUser, Poll},
     operation::Order,
 };
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 pub use self::emoji::EmojiChange;
 
@@ -323,6 +324,17 @@ pub struct NewMessage {
     pub is_forward: bool,
     /// The room's slowmode in ms, when it holds for this author: checked and moved in the commit.
     pub slowmode_ms: Option<u64>,
+    /// The job that it is posted for; see [`MessageStore::completes_jobs`].
+    pub job: Option<JobClaim>,
+}
+
+/// A claim on a job. A claim that was lost is good for nothing: each has a mark of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobClaim {
+    /// The job.
+    pub job_id: JobId,
+    /// The claim's mark.
+    pub mark: Uuid,
 }
 
 impl NewMessage {
@@ -397,6 +409,9 @@ pub enum AppendError {
     /// The user is banned from the room.
     #[error("banned from the room")]
     Banned,
+    /// The job is not claimed by this worker any more.
+    #[error("the claim on the job was lost")]
+    ClaimLost,
     /// The command was given before, or the message was rejected before.
     #[error("given before")]
     Repeat,
@@ -486,6 +501,12 @@ pub trait MessageStore: Send + Sync + fmt::Debug {
     /// The next `seq` is allocated without hole, the tick is above the room's last, a repeat of a nonce answers the
     /// first message's present state without entries, and no reader ever sees `seq` n + 1 without n.
     async fn append(&self, append: Append) -> PendingAppend;
+
+    /// Whether a job is completed, or cancelled by the word filter, in the very commit that posts its message or acts
+    /// on it, which is refused when the claim was lost. Elsewhere whoever holds the claim completes it afterwards.
+    fn completes_jobs(&self) -> bool {
+        false
+    }
 
     /// Counts failed commits; see [`Append::generation`].
     fn generation(&self) -> u64;

@@ -9,6 +9,7 @@ use crate::{
     config::{LogConfig, LogFormat},
     http::HttpMetrics,
     hub::metrics::HubMetrics,
+    schedule::metrics::JobMetrics,
 };
 
 /// Writes logs to the standard error stream from now on. Only the first call of a process has an effect.
@@ -31,9 +32,10 @@ pub(crate) fn start_logging(config: &LogConfig) {
 }
 
 /// The registry of all metrics.
-pub(crate) fn registry(hub: &HubMetrics, http: &HttpMetrics) -> Registry {
+pub(crate) fn registry(hub: &HubMetrics, http: &HttpMetrics, jobs: &JobMetrics) -> Registry {
     let mut registry = Registry::default();
     hub.register(&mut registry);
     http.register(&mut registry);
+    jobs.register(&mut registry);
     registry
 }

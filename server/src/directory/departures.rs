@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::store::{StoreError, db::Db};
 
-/// A deleted account that is still in a room, or somebody's friend, or blocked, or has files.
+/// A deleted account that is still in a room, or somebody's friend, or blocked, or has files or jobs.
 pub(crate) async fn next(db: &Db) -> Result<Option<UserId>, StoreError> {
     let sql = "select a.user_id from account a where a.is_deleted and (\
         exists (select 1 from member m join room r on r.room_id = m.room_id where m.user_id = a.user_id \
@@ -14,6 +14,7 @@ pub(crate) async fn next(db: &Db) -> Result<Option<UserId>, StoreError> {
         or exists (select 1 from friend_request f where f.user_low = a.user_id or f.user_high = a.user_id) \
         or exists (select 1 from user_block b where b.blocker_id = a.user_id or b.blocked_id = a.user_id) \
         or exists (select 1 from user_status s where s.user_id = a.user_id) \
+        or exists (select 1 from job j where j.user_id = a.user_id) \
         or exists (select 1 from file f where f.user_id = a.user_id and f.kind <> 'Emoji' \
         and (f.expires_at is null or f.expires_at > 0))) limit 1";
     let row: Option<(Uuid,)> = db.read(sql).optional().await?;

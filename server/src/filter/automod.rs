@@ -12,7 +12,7 @@ use crate::{
     error::append_error,
     moderation::actions::tell_acted,
     rooms::{append_as, memberships},
-    store::{AppendError, Automod, Origin, RejectedMessage, RoomChange},
+    store::{AppendError, Automod, JobClaim, Origin, RejectedMessage, RoomChange},
 };
 
 /// Who acts when the word filter acts.
@@ -40,6 +40,13 @@ pub(crate) enum Rejected<'a> {
         /// Where it comes from.
         origin: Origin,
         /// Its nonce, or the job's id.
+        nonce: Option<&'a Nonce>,
+        /// The job that is cancelled with it.
+        job: Option<JobClaim>,
+    },
+    /// A message to be posted later.
+    Later {
+        /// The nonce of the command.
         nonce: Option<&'a Nonce>,
     },
     /// A new body of a message.
@@ -75,15 +82,18 @@ impl Filtered {
         rejected: Rejected<'_>,
     ) -> Result<(), AppendError> {
         let now = Timestamp::now();
-        let (origin, nonce, slowmode_ms) = match rejected {
-            Rejected::Message { origin, nonce } => {
-                (origin, nonce.map(|nonce| nonce.as_str().to_owned()), self.slowmode_ms)
+        let (origin, nonce, slowmode_ms, job) = match rejected {
+            Rejected::Message { origin, nonce, job } => {
+                (origin, nonce.map(|nonce| nonce.as_str().to_owned()), self.slowmode_ms, job)
+            }
+            Rejected::Later { nonce } => {
+                (Origin::Job, nonce.map(|nonce| format!("\nlater {nonce}")), self.slowmode_ms, None)
             }
             // An edit has no nonce: the same edit of the same message is the same.
             Rejected::Edit { text } => {
                 let digest = Sha256::digest(text);
                 let mark: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-                (Origin::Live, Some(format!("\nedit {mark}")), None)
+                (Origin::Live, Some(format!("\nedit {mark}")), None, None)
             }
         };
         let action = match self.action {
@@ -91,7 +101,7 @@ impl Filtered {
             FilterAction::Warn => Some(ModerationAction::Warn),
             FilterAction::Timeout => Some(ModerationAction::TimeoutUser),
         };
-        if action.is_none() && slowmode_ms.is_none() {
+        if action.is_none() && slowmode_ms.is_none() && job.is_none() {
             return Ok(());
         }
         let entry = action.map(|action| ModerationLogEntry {
@@ -107,7 +117,7 @@ impl Filtered {
         let until = self.timeout_ms.map(|ms| now.plus_millis(i64::try_from(ms).unwrap_or(i64::MAX)));
         let change = RoomChange::Automod(Box::new(Automod {
             user_id: self.user_id,
-            rejected: RejectedMessage { origin, nonce, slowmode_ms },
+            rejected: RejectedMessage { origin, nonce, slowmode_ms, job },
             entry: entry.clone(),
             until,
         }));

@@ -33,7 +33,7 @@ use crate::{
     files::attach,
     filter::{Shown, automod::Rejected},
     rooms::state::Access,
-    store::{Append, AppendError, Mention, NewMessage, Origin, PendingAppend, RoomChange},
+    store::{Append, AppendError, JobClaim, Mention, NewMessage, Origin, PendingAppend, RoomChange},
 };
 
 /// A message to be posted.
@@ -52,6 +52,8 @@ pub(crate) struct Draft {
     /// The stored form of the note that follows a copy: both pass the word filter together.
     pub(crate) note: Option<String>,
     pub(crate) nonce: Option<Nonce>,
+    /// The job that it is posted for.
+    pub(crate) job: Option<JobClaim>,
     /// The socket that caused it.
     pub(crate) cause: Option<ConnectionId>,
     /// The store's generation when the command was received.
@@ -91,6 +93,7 @@ impl Draft {
             reply_row_key: None,
             note: None,
             nonce: None,
+            job: None,
             cause: None,
             generation: u64::MAX,
         }
@@ -120,6 +123,7 @@ pub(crate) async fn post(state: &AppState, draft: Draft) -> Result<Message, Prot
 /// As [`post`], but for what the commit decides.
 pub(crate) async fn place(state: &AppState, draft: Draft) -> Result<Placed, ProtocolError> {
     let (room_id, origin, cause, generation) = (draft.room_id, draft.origin, draft.cause, draft.generation);
+    let job = draft.job;
     // What a repeat is found by, when the draft is refused today.
     let nonce = draft.nonce.clone();
     let repeat = match (&draft.author, &nonce) {
@@ -140,7 +144,7 @@ pub(crate) async fn place(state: &AppState, draft: Draft) -> Result<Placed, Prot
                     return Ok(Placed::Repeat(Box::new(message)));
                 }
             }
-            let rejected = Rejected::Message { origin, nonce: nonce.as_ref() };
+            let rejected = Rejected::Message { origin, nonce: nonce.as_ref(), job };
             Err(refusal.settle(state, cause, rejected).await)
         }
     }
@@ -173,7 +177,7 @@ impl Placed {
 /// What is decided on cached room state: membership, gate and body.
 async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMessage), Refusal> {
     let Draft {
-        room_id, origin, author, content, mut files, uploads, link_preview, reply_row_key, note, nonce, ..
+        room_id, origin, author, content, mut files, uploads, link_preview, reply_row_key, note, nonce, job, ..
     } = draft;
     let (member, user_id, app_user) = match author {
         Author::Member(user_id) => (Some(state.rooms.access(room_id, user_id).await?), Some(user_id), None),
@@ -225,6 +229,7 @@ async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMe
         poll,
         is_forward: origin == Origin::Forward,
         slowmode_ms: member.as_ref().filter(|_| origin.is_slowed()).and_then(gate::slowmode_of),
+        job,
     };
     Ok((member, message))
 }

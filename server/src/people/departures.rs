@@ -1,4 +1,4 @@
-//! What is left of a deleted account goes: files, friendships, blocks, rooms. Its messages stay, and so do direct messages:
+//! What is left of a deleted account goes: files, jobs, friendships, blocks, rooms. Its messages stay, and so do direct messages:
 //! the others keep theirs.
 //!
 //! The account is deleted first, from whatever process; this runs where rooms are written, finds what is left, and
@@ -17,7 +17,7 @@ use crate::{
     app::AppState,
     bus::BusEvent,
     clock,
-    directory::{accounts, departures, files, friends, members},
+    directory::{accounts, departures, files, friends, jobs, members},
     error::{append_error, store_error},
     rooms::tell_removed,
     store::{Append, RoomChange},
@@ -61,6 +61,7 @@ async fn depart(state: &AppState, user_id: UserId) -> Result<(), ProtocolError> 
     state.presence.announce_account(&user).await.map_err(store_error)?;
     files::release_user(&state.db, user_id).await.map_err(store_error)?;
     state.files.released();
+    jobs::forget(&state.db, user_id).await.map_err(store_error)?;
     let friends = forget(state, user_id).await?;
     for friend in friends {
         let change = FriendChanged { change: FriendChange::Removed, user: user.clone() };

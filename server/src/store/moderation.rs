@@ -6,7 +6,7 @@ use parlour_protocol::{
     object::{ModerationLogEntry, Role},
 };
 
-use super::Origin;
+use super::{JobClaim, Origin};
 use crate::directory::nonces::FirstResult;
 
 /// A change of roles. One that changes nothing stores nothing.
@@ -100,6 +100,8 @@ pub struct RejectedMessage {
     pub nonce: Option<String>,
     /// The room's slowmode in ms, when it holds for this author: refused before anything else.
     pub slowmode_ms: Option<u64>,
+    /// The job that it was posted for: cancelled in the same commit.
+    pub job: Option<JobClaim>,
 }
 
 /// Messages of one purge, ended together.

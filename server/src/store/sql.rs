@@ -6,6 +6,7 @@ mod emoji;
 mod facts;
 pub(crate) mod files;
 mod group;
+mod jobs;
 mod message_change;
 mod moderation;
 mod notes;
@@ -105,6 +106,10 @@ impl MessageStore for SqlStore {
         let (answer, pending) = oneshot::channel();
         self.enqueue(Queued { append, answer }).await;
         PendingAppend::new(pending)
+    }
+
+    fn completes_jobs(&self) -> bool {
+        true
     }
 
     fn generation(&self) -> u64 {

@@ -31,6 +31,7 @@
 //! | `webhooks` | who manages them, what callers get |
 //! | `search` | words, filters, rights, own messages |
 //! | `previews` | what links show, and what is never fetched |
+//! | `schedule` | scheduled messages and reminders: at their time, once, or not at all |
 //! | `worked` | the worked exchanges of the protocol's annex |
 //! | `durability` | a killed server comes back with everything it acknowledged |
 
@@ -63,6 +64,7 @@ mod reactions;
 mod reading;
 mod roles;
 mod rooms;
+mod schedule;
 mod search;
 mod subscribe;
 mod threads;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use parlour_protocol::Command;
+use parlour_protocol::{Command, Timestamp};
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Server, User, nonce};
@@ -85,14 +85,14 @@ emoji.create               404   404   no   no     no     no   no    no     no  
 emoji.update               404   404   no   no     no     no   no    no     no     no       auth
 emoji.delete               404   404   no   no     no     no   no    no     no     no       auth
 emoji.list                 ok    ok    ok   ok     ok     ok   ok    no     no     no       auth
-schedule.reminder          nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-schedule.message           nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-schedule.reschedule        nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-schedule.cancel            nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-schedule.sendNow           nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-schedule.list              nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-schedule.mine              nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
-schedule.count             nyi   nyi   nyi  nyi    nyi    nyi  nyi   nyi    nyi    nyi      auth
+schedule.reminder          ok    ok    ok   ok     ok     ok   ok    no     no     no       auth
+schedule.message           ok    ok    ok   ok     ok     no   late  no     no     no       auth
+schedule.reschedule        404   404   404  404    404    404  404   404    404    404      auth
+schedule.cancel            404   404   404  404    404    404  404   404    404    404      auth
+schedule.sendNow           404   404   404  404    404    404  404   404    404    404      auth
+schedule.list              ok    ok    ok   ok     ok     ok   ok    no     no     no       auth
+schedule.mine              ok    ok    ok   ok     ok     ok   ok    ok     ok     ok       auth
+schedule.count             ok    ok    ok   ok     ok     ok   ok    ok     ok     ok       auth
 role.create                ok    ok    no   no     no     no   no    no     no     no       auth
 role.update                ok    ok    no   no     no     no   no    no     no     no       auth
 role.delete                ok    ok    no   no     no     no   no    no     no     no       auth
@@ -394,8 +394,8 @@ impl Scene {
             }
             "emoji.create" | "emoji.update" => json!({ "roomId": room, "emojiId": unknown, "name": "tea_party" }),
             "emoji.delete" => json!({ "roomId": room, "emojiId": unknown }),
-            "schedule.reminder" => json!({ "roomId": room, "runAt": "2030-01-01T00:00:00Z", "text": "x" }),
-            "schedule.message" => json!({ "roomId": room, "runAt": "2030-01-01T00:00:00Z", "message": "x" }),
+            "schedule.reminder" => json!({ "roomId": room, "runAt": tomorrow(), "text": "x" }),
+            "schedule.message" => json!({ "roomId": room, "runAt": tomorrow(), "message": "x" }),
             "schedule.reschedule" => json!({ "jobId": unknown, "message": "x" }),
             "schedule.cancel" | "schedule.sendNow" => json!({ "jobId": unknown }),
             "role.create" => json!({ "roomId": room, "name": "x", "position": 1 }),
@@ -426,4 +426,8 @@ impl Scene {
             _ => panic!("what is {op} given?"),
         }
     }
+}
+
+fn tomorrow() -> String {
+    Timestamp::now().plus_millis(86_400_000).to_string()
 }

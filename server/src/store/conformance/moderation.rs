@@ -122,7 +122,7 @@ async fn the_filter_acts_once_and_never_shortens(subject: Subject) {
         let nonce = nonce.map(str::to_owned);
         RoomChange::Automod(Box::new(Automod {
             user_id: owner,
-            rejected: RejectedMessage { origin: Origin::Live, nonce, slowmode_ms },
+            rejected: RejectedMessage { origin: Origin::Live, nonce, slowmode_ms, job: None },
             entry: Some(entry),
             until: Some(Timestamp::from_millis(until)),
         }))

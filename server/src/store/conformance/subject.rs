@@ -57,6 +57,7 @@ pub(super) fn text(user_id: UserId, body: &str) -> NewMessage {
         poll: None,
         is_forward: false,
         slowmode_ms: None,
+        job: None,
     }
 }
 

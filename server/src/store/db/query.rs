@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use parlour_protocol::{
-    AppUserId, CategoryId, ConnectionId, EmojiId, FileId, InviteId, LogEntryId, Nonce, RoleId, RoomId, RowKey,
+    AppUserId, CategoryId, ConnectionId, EmojiId, FileId, InviteId, JobId, LogEntryId, Nonce, RoleId, RoomId, RowKey,
     SessionId, Timestamp, UserId, WebhookId,
 };
 use sqlx::{
@@ -91,6 +91,7 @@ bind! {
     FileId: |value| value.uuid(),
     EmojiId: |value| value.uuid(),
     WebhookId: |value| value.uuid(),
+    JobId: |value| value.uuid(),
     AppUserId: |value| value.uuid(),
     InviteId: |value| value.as_str().to_owned(),
     &Nonce: |value| value.as_str().to_owned(),

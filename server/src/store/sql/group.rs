@@ -7,13 +7,15 @@ use std::{
 };
 
 use parlour_protocol::{
-    DurableEvent, FileId, MessageType, Nonce, RoomId, RowKey, Timestamp, UserId, event::MessageCreated, object::Message,
+    DurableEvent, FileId, JobId, MessageType, Nonce, RoomId, RowKey, Timestamp, UserId, event::MessageCreated, object::Message,
 };
 use sqlx::AssertSqlSafe;
+use uuid::Uuid;
 
 use super::{
     facts::Known,
     files::{self, Attached, FileFacts},
+    jobs::{self, JOBS, PostedJob},
     message_change::{AUTHOR_FOLLOWS, Change, MENTIONS, MentionRow, OWN_FOLLOWS},
     notes::{self, Note},
     read,
@@ -92,6 +94,8 @@ pub(super) struct Facts {
     nonces: HashMap<NonceKey, Stored>,
     /// Uploads that are to be attached.
     pub(super) files: HashMap<FileId, FileFacts>,
+    /// Claims on jobs that are to be posted, as they stand.
+    claims: HashMap<JobId, Uuid>,
     /// Sent in this very group.
     sent: HashMap<NonceKey, Arc<Message>>,
 }
@@ -136,16 +140,19 @@ impl Group<'_> {
         self.facts.messages.clear();
         self.facts.nonces.clear();
         self.facts.files.clear();
+        self.facts.claims.clear();
         let authors = batch.iter().filter_map(|queued| author_of(&queued.append));
         self.known.load_members(&mut self.tx, authors).await?;
         let mut keys: HashSet<(RoomId, RowKey)> = HashSet::new();
         let mut nonces: Vec<NonceKey> = Vec::new();
         let mut file_ids: Vec<FileId> = Vec::new();
+        let mut job_ids: Vec<JobId> = Vec::new();
         for Queued { append, .. } in batch {
             match &append.change {
                 RoomChange::Send(new) => {
                     keys.extend(new.reply_row_key.map(|row_key| (append.room_id, row_key)));
                     file_ids.extend(new.files.iter().map(|file| file.file_id));
+                    job_ids.extend(new.job.map(|job| job.job_id));
                     if self.nonces == Nonces::LookedUp {
                         nonces.extend(nonce_key(append.room_id, new));
                     }
@@ -166,6 +173,9 @@ impl Group<'_> {
         }
         if !file_ids.is_empty() {
             self.facts.files = files::load(&mut self.tx, &file_ids).await?;
+        }
+        if !job_ids.is_empty() {
+            self.facts.claims = jobs::claims(&mut self.tx, &job_ids).await?;
         }
         for key in nonces {
             self.load_nonce(key).await?;
@@ -234,6 +244,11 @@ impl Group<'_> {
         let room = self.known.rooms.get_mut(&room_id).filter(|room| !room.is_deleted).ok_or(AppendError::NoAccess)?;
         let tick = append.now.max(room.tick + 1);
         let at = tick / 1_000_000;
+        if let Some(job) = new.job
+            && self.facts.claims.get(&job.job_id) != Some(&job.mark)
+        {
+            return Err(AppendError::ClaimLost);
+        }
         let author = author_of(append);
         if let Some(author) = author {
             let clock = self.known.members.get_mut(&author).ok_or(AppendError::NoAccess)?;
@@ -255,6 +270,10 @@ impl Group<'_> {
         self.writes.mentions.extend(MentionRow::all(&message, &new.mentions));
         if !new.files.is_empty() {
             self.writes.attached.extend(files::take(&mut self.facts.files, &new.files, tick));
+        }
+        if let Some(job) = new.job {
+            self.facts.claims.remove(&job.job_id);
+            self.writes.jobs.push(PostedJob { job_id: job.job_id, tick });
         }
         self.writes.heads.insert(room_id);
         if let Some(key) = nonce_key(room_id, new) {
@@ -325,6 +344,7 @@ impl Group<'_> {
             poll: None,
             is_forward: false,
             slowmode_ms: None,
+            job: None,
         };
         let line = Append {
             room_id: append.room_id,
@@ -426,6 +446,7 @@ pub(super) struct Writes {
     pub(super) changes: Vec<Change>,
     pub(super) mentions: Vec<MentionRow>,
     attached: Vec<Attached>,
+    jobs: Vec<PostedJob>,
     /// Threads that who answers follows from now on, with the time.
     pub(super) own_follows: HashMap<(RoomId, UserId, RowKey), i64>,
     /// Threads that the authors of what is answered follow, unless they decided otherwise before.
@@ -567,6 +588,14 @@ impl Writes {
                     .bind(row.map(|row| row.target))
                     .bind(row.map(|row| row.row_key))
                     .bind(row.and_then(|row| row.author))
+            })
+            .await?;
+        batch = batch
+            .add(&JOBS, &self.jobs, |query, row| {
+                query
+                    .bind(row.map(|row| row.job_id))
+                    .bind(row.map(|row| row.tick))
+                    .bind(row.map(|row| row.tick / 1_000_000))
             })
             .await?;
         for (rows, follows) in [(&OWN_FOLLOWS, self.own_follows), (&AUTHOR_FOLLOWS, self.author_follows)] {

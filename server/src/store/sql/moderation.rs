@@ -9,7 +9,10 @@ use parlour_protocol::{
 };
 use uuid::Uuid;
 
-use super::group::{Group, Stop, check_slowmode, millis};
+use super::{
+    group::{Group, Stop, check_slowmode, millis},
+    jobs,
+};
 use crate::{
     directory::nonces,
     store::{Append, AppendError, Automod, Effect, LogEntry, Moderate, RejectedMessage},
@@ -70,6 +73,12 @@ impl Group<'_> {
         self.known.load_members(&mut self.tx, std::iter::once(key)).await?;
         let clock = *self.known.members.get(&key).ok_or(AppendError::NoAccess)?;
         check_slowmode(rejected.slowmode_ms, clock, append.now / 1_000_000)?;
+        if let Some(job) = rejected.job {
+            if !jobs::cancel(&mut self.tx, job, millis(append.now)).await? {
+                return Err(AppendError::ClaimLost.into());
+            }
+            self.has_written = true;
+        }
         let Some(entry) = entry else { return Ok(Vec::new()) };
         if !self.remember_rejected(append, *user_id, rejected).await? {
             return Err(AppendError::Repeat.into());

@@ -135,6 +135,7 @@ impl Group<'_> {
             "delete from ban where room_id = $1",
             "delete from emoji where room_id = $1",
             "delete from webhook where room_id = $1",
+            "delete from job where room_id = $1",
             "delete from role where room_id = $1",
         ] {
             self.tx.query(sql).bind(room_id).execute().await?;
