@@ -47,8 +47,10 @@ pub(super) async fn asyncapi() -> Response {
 
 /// Addresses that the page itself makes sense of.
 fn is_place(path: &str) -> bool {
-    let id = path.strip_prefix("invite/").or_else(|| path.strip_prefix("room/"));
-    id.is_some_and(|id| !id.is_empty() && !id.contains('/'))
+    let is_id = |id: &str| !id.is_empty() && !id.contains('/');
+    // A message may follow its room.
+    let room = path.strip_prefix("room/").map(|rest| rest.split_once('/').unwrap_or((rest, "message")));
+    path.strip_prefix("invite/").is_some_and(is_id) || room.is_some_and(|(id, message)| is_id(id) && is_id(message))
 }
 
 fn answer(file: &str, embedded: &EmbeddedFile, asked: &HeaderMap) -> Response {

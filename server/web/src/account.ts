@@ -1,6 +1,7 @@
 // Making an account, logging in and out, and keeping the session alive.
 import * as auth from "./auth";
 import { becomeUser, connection, listen, session } from "./link";
+import { endPush } from "./push";
 import { go } from "./route";
 import { WireError } from "./wire_error";
 
@@ -21,6 +22,7 @@ export async function logIn(account: { name: string; password: string }): Promis
 }
 
 export async function logOut(): Promise<void> {
+  await endPush();
   // The server closes the sockets of an ended session; this one is gone before that can be told as news.
   connection.stop();
   try {

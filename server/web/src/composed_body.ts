@@ -36,6 +36,11 @@ export function composeBody(text: string, mentions: Iterable<Mentionable>, emoji
   return { message: html + escape(text.slice(at)), format: "Html" };
 }
 
+/** A body as markup, whatever it was. */
+export function htmlOf({ message, format }: ComposedBody): string {
+  return format === "Html" ? message : escape(message);
+}
+
 function mentionSpan({ id, kind, label }: Mentionable): string {
   const type = kind === "role" ? "role" : "user";
   const about = kind === "broadcast" ? "" : ` data-mention-type="${type}"`;

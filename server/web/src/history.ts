@@ -5,6 +5,7 @@ import { people } from "./people";
 import { lastRoom } from "./preferences";
 import type { RoomModel } from "./room";
 import { currentRoom } from "./rooms";
+import { go, route } from "./route";
 import { leaveVisit } from "./visit";
 import { WireError } from "./wire_error";
 import type { RoomView } from "./wire/generated";
@@ -40,6 +41,18 @@ effect(() => {
     const { membership } = room.view.peek();
     room.openedAt.value = room.unreadCount.peek() > 0 ? (membership.lastReadAt ?? membership.createdAt ?? "") : "";
     if (isOnline()) void showRoom(room);
+  });
+});
+
+// A message that the address names: shown once its room is, and the address is the room's again.
+effect(() => {
+  const at = route.value;
+  const room = currentRoom.value;
+  const rowKey = at.kind === "room" ? at.rowKey : undefined;
+  if (!room || !rowKey || !room.isLoaded.value) return;
+  untracked(() => {
+    room.wanted.value = rowKey;
+    go({ kind: "room", roomId: room.roomId }, { replace: true });
   });
 });
 

@@ -5,6 +5,7 @@ import { speak } from "./notices";
 import { type Draft, Outbox, type OutboxItem } from "./outbox";
 import { localOutboxStorage } from "./outbox_storage";
 import { drafts } from "./preferences";
+import { offerPush } from "./push";
 import type { RoomModel } from "./room";
 import { currentRoom, roomOf } from "./rooms";
 import { WireError, explain } from "./wire_error";
@@ -74,6 +75,8 @@ export function send(room: RoomModel, text: string): void {
   const files = room.attachments.peek().flatMap(({ fileId, hasThumbnail, file }) => (fileId ? [{ fileId, hasThumbnail, filename: file.name }] : []));
   const body = composeBody(text, mentionables(room, text), room.emoji.peek());
   post(room, { text, body: body.format === "Html" ? body : undefined, files: files.length > 0 ? files : undefined, replyRowKey: room.replyingTo.peek() });
+  // Somebody is to answer: that is when one would like to be told.
+  if (room.view.peek().room.type === "DirectMessage" || body.format === "Html") offerPush();
   room.replyingTo.value = undefined;
   room.attachments.value = [];
   room.draftMentions.clear();

@@ -1,4 +1,4 @@
-// What this browser remembers: the theme, the last room, and a draft per account and room.
+// What this browser remembers: the theme, the last room, whether notifications are wanted, and a draft per account and room.
 import { effect, signal } from "@preact/signals";
 
 export type Theme = "system" | "light" | "dark";
@@ -36,6 +36,11 @@ effect(() => {
 export const lastRoom = {
   get: (userId: string) => read(`parlour.room.${userId}`),
   set: (userId: string, roomId: string) => write(`parlour.room.${userId}`, roomId),
+};
+
+export const pushChoice = {
+  get: (userId: string) => read(`parlour.push.${userId}`),
+  set: (userId: string, choice: "on" | "off") => write(`parlour.push.${userId}`, choice),
 };
 
 export const drafts = {

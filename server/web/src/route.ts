@@ -1,7 +1,7 @@
-// Where the page is: `/`, `/room/{roomId}` or `/invite/{inviteId}`.
+// Where the page is: `/`, `/room/{roomId}`, `/room/{roomId}/{rowKey}` of a message, or `/invite/{inviteId}`.
 import { signal } from "@preact/signals";
 
-export type Route = { kind: "home" } | { kind: "room"; roomId: string } | { kind: "invite"; inviteId: string };
+export type Route = { kind: "home" } | { kind: "room"; roomId: string; rowKey?: string } | { kind: "invite"; inviteId: string };
 
 export const route = signal<Route>(parse(location.pathname));
 
@@ -10,14 +10,14 @@ addEventListener("popstate", () => {
 });
 
 export function parse(path: string): Route {
-  const [, area, id] = /^\/(room|invite)\/([\w-]+)\/?$/.exec(path) ?? [];
-  if (area === "room" && id) return { kind: "room", roomId: id };
-  if (area === "invite" && id) return { kind: "invite", inviteId: id };
+  const [, area, id, rowKey] = /^\/(room|invite)\/([\w-]+)(?:\/([\w-]+))?\/?$/.exec(path) ?? [];
+  if (area === "room" && id) return { kind: "room", roomId: id, ...(rowKey && { rowKey }) };
+  if (area === "invite" && id && !rowKey) return { kind: "invite", inviteId: id };
   return { kind: "home" };
 }
 
 export function go(next: Route, { replace = false } = {}): void {
-  const path = next.kind === "home" ? "/" : next.kind === "room" ? `/room/${next.roomId}` : `/invite/${next.inviteId}`;
+  const path = next.kind === "home" ? "/" : next.kind === "room" ? `/room/${next.roomId}${next.rowKey ? `/${next.rowKey}` : ""}` : `/invite/${next.inviteId}`;
   if (path !== location.pathname) history[replace ? "replaceState" : "pushState"](null, "", path);
   route.value = next;
 }

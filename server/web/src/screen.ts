@@ -19,14 +19,14 @@ export type Dialog =
   | { kind: "profile" };
 
 /** What is open beside the room. */
-export type Panel = { kind: "members" } | { kind: "pins" } | { kind: "threads" } | { kind: "thread"; rowKey: RowKey } | { kind: "search" };
+export type Panel = { kind: "members" } | { kind: "pins" } | { kind: "threads" } | { kind: "thread"; rowKey: RowKey } | { kind: "search" } | { kind: "jobs" };
 
 export const dialog = signal<Dialog | undefined>(undefined);
 /** The room list slides over the room on narrow screens. */
 export const isDrawerOpen = signal(false);
 export const panel = signal<Panel | undefined>(undefined);
 
-export function togglePanel(kind: "members" | "pins" | "threads" | "search"): void {
+export function togglePanel(kind: "members" | "pins" | "threads" | "search" | "jobs"): void {
   panel.value = panel.peek()?.kind === kind ? undefined : { kind };
 }
 

@@ -1,5 +1,5 @@
 // Where a message is written: Enter sends, Shift+Enter begins a line, Up in the empty field edits one's last message.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { attach } from "../attachments";
 import { plainText } from "../body_text";
@@ -8,10 +8,15 @@ import { send, setDraft, stoppedTyping, typing } from "../outgoing";
 import type { RoomModel } from "../room";
 import { shownName } from "../rooms";
 import { dialog, hasKeyboard } from "../screen";
+import { type Slash, literalText, readSlash } from "../slash";
+import { runSlash } from "../slash_run";
+import { describeWhen, here } from "../when";
+import { explain } from "../wire_error";
 import { AttachButton, AttachmentTray } from "./attachment_tray";
 import { EmojiPicker } from "./emoji_picker";
 import { Icon, IconButton } from "./icon";
 import { MentionField } from "./mention_field";
+import { SlashHint } from "./slash_hint";
 
 const messageMax = 10_000;
 const countdownFrom = 500;
@@ -37,9 +42,46 @@ export function Composer({ room, onSent }: { room: RoomModel; onSent: () => void
   const attachments = room.attachments.value;
   const isUploaded = attachments.every(({ state }) => state === "ready");
   const isSendable = (text.trim() !== "" || attachments.length > 0) && isUploaded && length <= messageMax && !silence;
+  const [slashError, setSlashError] = useState("");
+  // What was asked to be confirmed, and the nonce of a command that may be repeated.
+  const asked = useRef("");
+  const repeated = useRef<{ text: string; nonce: string }>(undefined);
+  const isRunning = useRef(false);
+
+  const run = async (slash: Slash) => {
+    if (attachments.length > 0) return setSlashError("A command takes no files: remove them, or begin with // to send it as it is.");
+    if ("when" in slash && slash.when.change && asked.current !== text) {
+      asked.current = text;
+      return setSlashError(`${describeWhen(slash.when)}. Press Enter again if that is what you mean.`);
+    }
+    if (isRunning.current) return;
+    isRunning.current = true;
+    if (repeated.current?.text !== text) repeated.current = { text, nonce: crypto.randomUUID() };
+    try {
+      await runSlash(room, slash, repeated.current.nonce);
+      repeated.current = undefined;
+      asked.current = "";
+      setSlashError("");
+      if (slash.name !== "topic" && slash.name !== "remind") room.replyingTo.value = undefined;
+      room.draftMentions.clear();
+      // What was typed meanwhile is another message.
+      if (room.draft.peek() === text) setDraft(room, "");
+      onSent();
+    } catch (failure) {
+      setSlashError(explain(failure));
+    } finally {
+      isRunning.current = false;
+    }
+  };
   const submit = () => {
     if (!isSendable) return;
-    send(room, text.trim());
+    const slash = readSlash(text, here());
+    if (slash && "error" in slash) return setSlashError(slash.error);
+    if (slash) {
+      stoppedTyping();
+      return void run(slash);
+    }
+    send(room, literalText(text.trim()));
     stoppedTyping();
     field.current?.focus();
     onSent();
@@ -101,12 +143,14 @@ export function Composer({ room, onSent }: { room: RoomModel; onSent: () => void
           value={text}
           placeholder={`Message ${room.name}`}
           aria-label={`Message ${room.name}`}
-          aria-describedby={length > messageMax - countdownFrom ? "composer-count" : undefined}
+          aria-describedby={length > messageMax - countdownFrom ? "composer-count" : text.startsWith("/") ? "slash-hint" : undefined}
+          hasCommands
           enterkeyhint="send"
           onMention={(mention) => room.draftMentions.set(mention.id, mention)}
           onInput={(value) => {
             setDraft(room, value);
-            if (value.trim() !== "") typing(room);
+            setSlashError("");
+            if (!value.startsWith("/") && value.trim() !== "") typing(room);
           }}
           onPaste={(event: ClipboardEvent) => {
             const files = [...(event.clipboardData?.files ?? [])];
@@ -135,6 +179,7 @@ export function Composer({ room, onSent }: { room: RoomModel; onSent: () => void
           <Icon name="send" />
         </button>
       </div>
+      <SlashHint text={text} error={slashError} />
       {length > messageMax - countdownFrom && (
         <p id="composer-count" class={`count ${length > messageMax ? "over" : ""}`} role="status">
           {length > messageMax ? `${length - messageMax} characters too many` : `${messageMax - length} characters left`}

@@ -1,10 +1,11 @@
-// A text field that suggests members, roles and everybody after an @.
+// A text field that suggests members, roles and everybody after an @, and commands after a slash at its beginning.
 import type { JSX, RefObject, TargetedKeyboardEvent, TextareaHTMLAttributes } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Mentionable, mentionQuery, suggested } from "../composed_body";
 import { people } from "../people";
 import type { RoomModel } from "../room";
 import { speak } from "../notices";
+import { type SlashCommand, completions, usage } from "../slash";
 import { permission } from "../wire/generated";
 import { grow } from "./grow";
 
@@ -17,7 +18,11 @@ export interface MentionFieldProps extends Omit<TextareaHTMLAttributes, "ref" | 
   onInput: (text: string) => void;
   onKeyDown: (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => void;
   onMention: (mention: Mentionable) => void;
+  /** Whether slash commands are suggested. */
+  hasCommands?: boolean;
 }
+
+type Suggestion = { mention: Mentionable; command?: undefined } | { command: SlashCommand; mention?: undefined };
 
 function candidates(room: RoomModel): Mentionable[] {
   const members = (room.members.peek() ?? []).map((member): Mentionable => ({
@@ -31,9 +36,9 @@ function candidates(room: RoomModel): Mentionable[] {
   return [...members, ...roles, ...broadcasts].filter(({ label }) => label !== "");
 }
 
-export function MentionField({ room, value, field, onInput, onKeyDown, onMention, ...rest }: MentionFieldProps): JSX.Element {
+export function MentionField({ room, value, field, onInput, onKeyDown, onMention, hasCommands, ...rest }: MentionFieldProps): JSX.Element {
   const listId = useId();
-  const [open, setOpen] = useState<{ from: number; items: Mentionable[] }>();
+  const [open, setOpen] = useState<{ from: number; items: Suggestion[] }>();
   const [at, setAt] = useState(0);
   const cursorNext = useRef<number | undefined>(undefined);
 
@@ -46,16 +51,26 @@ export function MentionField({ room, value, field, onInput, onKeyDown, onMention
   }, [value, room]);
 
   const look = (area: HTMLTextAreaElement) => {
-    const query = mentionQuery(area.value, area.selectionStart);
-    const items = query ? suggested(candidates(room), query.query, shownMost) : [];
+    const commands = hasCommands ? completions(area.value) : [];
+    const query = commands.length > 0 ? { from: 0, query: "" } : mentionQuery(area.value, area.selectionStart);
+    const items: Suggestion[] =
+      commands.length > 0 ? commands.map((command) => ({ command })) : query ? suggested(candidates(room), query.query, shownMost).map((mention) => ({ mention })) : [];
     if (!query || items.length === 0) return setOpen(undefined);
     if (!open) speak(`${items.length === 1 ? "1 suggestion" : `${items.length} suggestions`}, arrow keys choose`);
     setOpen({ from: query.from, items });
     setAt(0);
   };
-  const choose = (mention: Mentionable) => {
+  const choose = ({ mention, command }: Suggestion) => {
     const area = field.current;
     if (!area || !open) return;
+    if (command) {
+      const text = `/${command.name}${command.arguments.length > 0 ? " " : ""}`;
+      cursorNext.current = text.length;
+      onInput(text);
+      setOpen(undefined);
+      area.focus();
+      return;
+    }
     const rest = value.slice(area.selectionStart);
     const text = `${value.slice(0, open.from)}@${mention.label}${rest.startsWith(" ") ? "" : " "}`;
     cursorNext.current = text.length + (rest.startsWith(" ") ? 1 : 0);
@@ -100,20 +115,29 @@ export function MentionField({ room, value, field, onInput, onKeyDown, onMention
         }}
       />
       {open && (
-        <ul class="suggestions" role="listbox" id={listId} aria-label="Mention">
-          {open.items.map((mention, index) => (
+        <ul class="suggestions" role="listbox" id={listId} aria-label={open.items[0]?.command ? "Commands" : "Mention"}>
+          {open.items.map((suggestion, index) => (
             <li
-              key={mention.id}
+              key={suggestion.mention?.id ?? suggestion.command?.name}
               id={`${listId}-${index}`}
               role="option"
               aria-selected={index === at}
               onMouseDown={(event) => {
                 event.preventDefault();
-                choose(mention);
+                choose(suggestion);
               }}
             >
-              <bdi>@{mention.label}</bdi>
-              {mention.kind !== "user" && <span class="tag">{mention.kind === "role" ? "Role" : "All"}</span>}
+              {suggestion.command ? (
+                <>
+                  <code>{usage(suggestion.command)}</code>
+                  <span class="field-hint">{suggestion.command.help}</span>
+                </>
+              ) : (
+                <>
+                  <bdi>@{suggestion.mention.label}</bdi>
+                  {suggestion.mention.kind !== "user" && <span class="tag">{suggestion.mention.kind === "role" ? "Role" : "All"}</span>}
+                </>
+              )}
             </li>
           ))}
         </ul>

@@ -5,6 +5,7 @@ import { connection } from "../link";
 import { markUnreadFrom } from "../message_actions";
 import type { RoomModel } from "../room";
 import type { NotificationType } from "../wire/generated";
+import { PushSettings } from "./push_settings";
 import { Field, Form, Modal, Select, close } from "./dialog";
 
 const kinds: { value: NotificationType; label: string }[] = [
@@ -38,6 +39,7 @@ export function NotificationsDialog({ room }: { room: RoomModel }): JSX.Element 
         <Select label="Notify me of" value={kind} options={kinds} onChange={(value) => setKind(value as NotificationType)} />
         <Field label="My name in this room" value={nickname} onInput={setNickname} maxLength={32} hint="Empty: your account name." />
       </Form>
+      <PushSettings />
       {newest && (
         <div class="modal-foot">
           <Form

@@ -1,9 +1,10 @@
-// What is open beside the room: members, pinned messages, threads, search.
+// What is open beside the room: members, pinned messages, threads, search, what is planned.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { RoomModel } from "../room";
 import { panel } from "../screen";
 import { IconButton } from "./icon";
+import { JobsPanel } from "./jobs_panel";
 import { MembersPanel } from "./members_panel";
 import { PinsPanel } from "./pins_panel";
 import { SearchPanel } from "./search_panel";
@@ -23,6 +24,8 @@ export function SidePanel({ room }: { room: RoomModel }): JSX.Element | null {
       return <ThreadPanel key={open.rowKey} room={room} rowKey={open.rowKey} />;
     case "search":
       return <SearchPanel key={room.roomId} room={room} />;
+    case "jobs":
+      return <JobsPanel key={room.roomId} room={room} />;
     default:
       return null;
   }

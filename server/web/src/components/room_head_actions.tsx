@@ -20,6 +20,7 @@ function actionsOf(room: RoomModel): Action[] {
     { icon: "search", label: "Search", panel: "search", onClick: () => togglePanel("search") },
     { icon: "pin", label: "Pinned messages", panel: "pins", onClick: () => togglePanel("pins") },
     { icon: "thread", label: "Followed threads", panel: "threads", onClick: () => togglePanel("threads") },
+    { icon: "clock", label: "Planned", panel: "jobs", onClick: () => togglePanel("jobs") },
   ];
   if (!isDirect && room.may(permission.ManageInvites)) actions.push({ icon: "invite", label: "Invite people", onClick: () => (dialog.value = { kind: "invite" }) });
   actions.push({ icon: "people", label: "Members", panel: "members", onClick: () => togglePanel("members") });

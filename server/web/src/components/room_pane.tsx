@@ -8,6 +8,7 @@ import { Avatar } from "./avatar";
 import { Composer } from "./composer";
 import { ConnectionBanner } from "./connection_banner";
 import { IconButton } from "./icon";
+import { PushOffer } from "./push_settings";
 import { RoomHeadActions } from "./room_head_actions";
 import { type TimelineHandle, TimelineView } from "./timeline_view";
 
@@ -39,6 +40,7 @@ export function RoomPane({ room, selfId }: { room: RoomModel; selfId: string }):
           <p>You may not read this room at the moment.</p>
         </div>
       )}
+      <PushOffer />
       <Typists room={room} />
       <Composer key={`composer-${room.roomId}`} room={room} onSent={() => timeline.current?.toEnd()} />
     </>
