@@ -105,9 +105,17 @@ describe("files and what else a room holds", { concurrency: 1 }, () => {
     assert.equal((await call({ content: "all green", username: "Builder" })).status, 202);
     await bob.sees("all green");
     await bob.message("all green").getByText("Bot").waitFor();
+    await ada.dialog.getByRole("button", { name: "New address for Builds" }).click();
+    await ada.page.waitForFunction((old) => ![...document.querySelectorAll(".copy-field")].some((field) => field.value === old), address);
+    const fresh = await ada.dialog.getByLabel("Webhook address").inputValue();
+    assert.equal((await call({ content: "to the old address" })).status, 404);
+    const posted = await fetch(fresh, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ content: "to the new address" }) });
+    assert.equal(posted.status, 202);
+    await bob.sees("to the new address");
     await ada.dialog.getByRole("button", { name: "Disable Builds" }).click();
     await ada.dialog.getByText("Off").waitFor();
-    assert.equal((await call({ content: "unheard" })).status, 404);
+    const unheard = await fetch(fresh, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ content: "unheard" }) });
+    assert.equal(unheard.status, 404);
     await ada.dialog.getByRole("button", { name: "Delete Builds" }).click();
     await ada.dialog.getByText("There are no webhooks.").waitFor();
     await ada.page.keyboard.press("Escape");
@@ -129,6 +137,61 @@ describe("files and what else a room holds", { concurrency: 1 }, () => {
     await search.getByLabel("From").selectOption({ label: "Ada" });
     await search.getByRole("button", { name: "Search", exact: true }).click();
     await search.getByText("Nothing found.").waitFor();
+    await search.getByLabel("From").selectOption({ label: "Bob" });
+    const day = await ada.page.evaluate(() => [new Date().getFullYear(), new Date().getMonth() + 1, new Date().getDate()].map((part) => String(part).padStart(2, "0")).join("-"));
+    await search.getByLabel("During").fill(day);
+    await search.getByRole("button", { name: "Search", exact: true }).click();
+    await search.getByText("1 message found.").waitFor();
+    await search.getByLabel("During").fill("2020-02-02");
+    await search.getByRole("button", { name: "Search", exact: true }).click();
+    await search.getByText("Nothing found.").waitFor();
+    await search.getByLabel("During").fill("");
+    await search.getByLabel("Mentions").selectOption({ label: "Ada" });
+    await search.getByRole("button", { name: "Search", exact: true }).click();
+    await search.getByText("Nothing found.").waitFor();
+  });
+
+  test("a message of another room is found from here, and opened there", async () => {
+    await ada.page.keyboard.press("Escape");
+    await ada.makeRoom("Annex");
+    await ada.roomAction("Search");
+    const search = ada.page.getByRole("complementary", { name: "Search" });
+    await search.getByLabel("Text").fill("needle");
+    await search.getByText("Filters").click();
+    await search.getByLabel("In", { exact: true }).selectOption({ label: "Archive" });
+    await search.getByRole("button", { name: "Search", exact: true }).click();
+    await search.getByText("1 message found.").waitFor();
+    await search.getByRole("button", { name: /a needle in a haystack/ }).click();
+    await ada.inRoom("Archive");
+    await ada.page.waitForFunction(() => document.activeElement?.matches("article") && document.activeElement.textContent.includes("needle"));
+    await ada.page.keyboard.press("Escape");
+  });
+
+  test("a custom emoji is renamed, and deleted", async () => {
+    await ada.roomAction("Room settings");
+    await ada.dialog.getByRole("button", { name: "Emoji", exact: true }).click();
+    await ada.dialog.getByRole("button", { name: "Rename :gear_wheel:" }).click();
+    await ada.dialog.getByLabel("New name").fill("cog");
+    await ada.dialog.getByRole("button", { name: "Save" }).click();
+    await ada.dialog.getByRole("button", { name: "Delete :cog:" }).click();
+    await ada.dialog.getByText("There are none yet.").waitFor();
+    await ada.page.keyboard.press("Escape");
+    await ada.say("no more :cog: here");
+    await bob.sees("no more :cog: here");
+    assert.equal(await bob.message("no more :cog: here").locator("img").count(), 0);
+  });
+
+  test("a picture of the room and what it accepts are settings of it", async () => {
+    await ada.roomAction("Room settings");
+    await ada.dialog.getByLabel("Picture", { exact: true }).setInputFiles({ name: "room.png", mimeType: "image/png", buffer: await picture(ada.page, 96, 96) });
+    await ada.dialog.getByLabel("Largest file in megabytes").fill("0.001");
+    await ada.dialog.getByLabel("Sound").uncheck();
+    await ada.dialog.getByRole("button", { name: "Save" }).click();
+    await ada.dialog.waitFor({ state: "detached" });
+    await bob.page.waitForFunction(() => document.querySelector(".room-head .avatar img")?.naturalWidth === 96);
+    await chooser(bob).setInputFiles({ name: "big.txt", mimeType: "text/plain", buffer: Buffer.alloc(5000, "x") });
+    await bob.page.locator(".tray .failed", { hasText: "big.txt" }).waitFor();
+    await bob.page.getByRole("button", { name: "Remove big.txt" }).click();
   });
 
   test("the pages had no errors of their own", () => {

@@ -43,6 +43,33 @@ describe("people", { concurrency: 1 }, () => {
     await bob.sees("so it is");
   });
 
+  test("a friend is added to a conversation, and taken out again", async () => {
+    await ada.open("Garden");
+    const cleo = await pair.join("Cleo");
+    await cleo.page.getByRole("button", { name: "Friends" }).click();
+    await cleo.dialog.getByLabel("Ask somebody by account name").fill("Ada");
+    await cleo.dialog.getByRole("button", { name: "Send request" }).click();
+    await ada.page.getByRole("button", { name: "Friends, 1 request" }).click();
+    await ada.dialog.getByRole("button", { name: "Accept: Cleo" }).click();
+    await ada.dialog.getByRole("checkbox", { name: "Cleo" }).waitFor();
+    await ada.page.keyboard.press("Escape");
+    await cleo.page.keyboard.press("Escape");
+    await ada.open("Bob");
+    await ada.roomAction("Add or take out people");
+    await ada.dialog.getByLabel("Cleo").check();
+    await ada.dialog.getByRole("button", { name: "Add", exact: true }).click();
+    await ada.dialog.getByRole("button", { name: "Take out Cleo" }).waitFor();
+    await ada.dialog.getByText("All your friends are here.").waitFor();
+    const link = cleo.page.getByRole("navigation", { name: "Rooms" }).getByRole("link", { name: /Ada.*Bob|Bob.*Ada/ });
+    await link.waitFor();
+    await ada.dialog.getByRole("button", { name: "Take out Cleo" }).click();
+    await ada.dialog.getByLabel("Cleo").waitFor();
+    await link.waitFor({ state: "detached" });
+    await ada.page.keyboard.press("Escape");
+    await ada.inRoom("Bob");
+    await cleo.context.close();
+  });
+
   test("a conversation is hidden and comes back when it is opened again", async () => {
     await bob.roomAction("Hide conversation");
     await bob.dialog.getByRole("button", { name: "Hide" }).click();
@@ -68,6 +95,25 @@ describe("people", { concurrency: 1 }, () => {
     await bob.dialog.getByRole("button", { name: "Unblock: Ada" }).click();
     await bob.dialog.getByText("Blocked").waitFor({ state: "detached" });
     await bob.page.keyboard.press("Escape");
+  });
+
+  test("somebody's status is a dot that follows, and a picture is shown everywhere", async () => {
+    const row = () => bob.page.getByRole("complementary", { name: "Members" }).getByRole("button", { name: "Ada" });
+    await row().getByText("Online", { exact: true }).waitFor({ state: "attached" });
+    await ada.page.getByRole("button", { name: "Your profile" }).click();
+    await ada.dialog.getByLabel("Status", { exact: true }).selectOption({ label: "Do not disturb" });
+    await ada.dialog.getByLabel("Status message").fill("weaving");
+    const bytes = await ada.page.evaluate(async () => {
+      const canvas = new OffscreenCanvas(48, 48);
+      canvas.getContext("2d").fillRect(0, 0, 24, 24);
+      return [...new Uint8Array(await (await canvas.convertToBlob({ type: "image/png" })).arrayBuffer())];
+    });
+    await ada.dialog.getByLabel("Picture").setInputFiles({ name: "me.png", mimeType: "image/png", buffer: Buffer.from(bytes) });
+    await ada.dialog.getByRole("button", { name: "Save" }).click();
+    await ada.dialog.waitFor({ state: "detached" });
+    await row().getByText("Do not disturb").waitFor({ state: "attached" });
+    await row().getByText("weaving").waitFor();
+    await bob.page.waitForFunction(() => [...document.querySelectorAll("#members .member")].some((row) => row.textContent.includes("Ada") && row.querySelector(".avatar img")?.naturalWidth === 48));
   });
 
   test("one's name and words change for everybody", async () => {

@@ -15,7 +15,7 @@ export async function createRoom(room: { name: string; topic?: string }, nonce: 
 
 export async function updateRoom(room: RoomModel, changes: Omit<RoomUpdate, "roomId">): Promise<void> {
   const reply = await connection.request("room.update", { roomId: room.roomId, ...changes });
-  room.takeChanges({ topic: undefined, slowmodeMs: undefined, isReadOnly: undefined, isInvitePaused: undefined, ...reply.room });
+  room.takeChanges({ topic: undefined, image: undefined, maxFileSizeBytes: undefined, slowmodeMs: undefined, isReadOnly: undefined, isInvitePaused: undefined, ...reply.room });
 }
 
 /** The owner's leaving deletes the room. */
@@ -35,8 +35,8 @@ export async function inviteTo(room: RoomModel, nonce: string): Promise<Invite> 
   return mine.invite ?? newInvite(room, nonce);
 }
 
-export async function newInvite(room: RoomModel, nonce: string): Promise<Invite> {
-  return (await connection.request("invite.create", { roomId: room.roomId, nonce })).invite;
+export async function newInvite(room: RoomModel, nonce: string, options: { expiresInMs?: number; maxUses?: number } = {}): Promise<Invite> {
+  return (await connection.request("invite.create", { roomId: room.roomId, nonce, ...options })).invite;
 }
 
 export function lookAtInvite(inviteId: string): Promise<InviteGetReply> {

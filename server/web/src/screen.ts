@@ -15,6 +15,7 @@ export type Dialog =
   | { kind: "poll" }
   | { kind: "notifications" }
   | { kind: "member"; userId: UserId }
+  | { kind: "conversation" }
   | { kind: "friends" }
   | { kind: "profile" };
 

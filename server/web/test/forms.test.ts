@@ -22,9 +22,12 @@ describe("the words of a filter", () => {
 });
 
 it("only filters that say something are sent", () => {
-  expect(filtersOf({ text: "x", from: "", has: "Image", before: "", after: "2026-01-02", isPinned: true })).toEqual([
+  expect(filtersOf({ text: "x", from: "", mentions: "u", inRoom: "r", has: "Image", before: "", after: "2026-01-02", during: "2026-02-03", isPinned: true })).toEqual([
+    { type: "Mentions", value: "u" },
+    { type: "In", value: "r" },
     { type: "Has", value: "Image" },
     { type: "After", value: "2026-01-02" },
+    { type: "During", value: "2026-02-03" },
     { type: "Pinned", value: "true" },
   ]);
 });

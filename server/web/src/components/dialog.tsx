@@ -128,6 +128,7 @@ export function Field(props: {
         {...(props.rows && { rows: props.rows })}
         data-first={props.isFirst}
         type={(props.type ?? "text") as "text"}
+        step={props.type === "number" ? "any" : undefined}
         value={props.value}
         maxLength={props.maxLength}
         minLength={props.minLength}

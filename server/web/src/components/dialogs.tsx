@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { currentRoom } from "../rooms";
 import { dialog } from "../screen";
+import { ConversationDialog } from "./conversation_dialog";
 import { DeleteDialog, DeleteFileDialog } from "./delete_dialog";
 import { ForwardDialog } from "./forward_dialog";
 import { FriendsDialog } from "./friends_dialog";
@@ -33,6 +34,8 @@ export function Dialogs(): JSX.Element | null {
   switch (open.kind) {
     case "invite":
       return <InvitePeople room={room} />;
+    case "conversation":
+      return <ConversationDialog room={room} />;
     case "settings":
       return <SettingsDialog room={room} />;
     case "leave":

@@ -10,9 +10,13 @@ import { WireError } from "../wire_error";
 import { CustomEmojiImage } from "./custom_emoji";
 import { Field, Form } from "./dialog";
 
+const namePattern = /^[a-z0-9_]{1,32}$/;
+
 export function EmojiSettings({ room }: { room: RoomModel }): JSX.Element {
   const { roomId } = room;
   const [name, setName] = useState("");
+  const [renamed, setRenamed] = useState<string>();
+  const [newName, setNewName] = useState("");
   const picture = useRef<HTMLInputElement>(null);
   useEffect(() => void readEmoji(room), [room]);
   const create = async () => {
@@ -28,7 +32,7 @@ export function EmojiSettings({ room }: { room: RoomModel }): JSX.Element {
   };
   return (
     <>
-      <Form submit="Add emoji" isReady={/^[a-z0-9_]{1,32}$/.test(name.trim())} onSubmit={create}>
+      <Form submit="Add emoji" isReady={namePattern.test(name.trim())} onSubmit={create}>
         <Field label="Name" value={name} onInput={setName} maxLength={32} hint="Small letters, digits and _. Used as :name:." />
         <label class="field">
           <span>Picture</span>
@@ -42,6 +46,19 @@ export function EmojiSettings({ room }: { room: RoomModel }): JSX.Element {
             <span>
               <CustomEmojiImage emoji={emoji} /> :{emoji.name}:
             </span>
+            <span class="button-row">
+            <button
+              type="button"
+              class="button quiet small"
+              aria-label={`Rename :${emoji.name}:`}
+              aria-expanded={renamed === emoji.emojiId}
+              onClick={() => {
+                setRenamed(renamed === emoji.emojiId ? undefined : emoji.emojiId);
+                setNewName(emoji.name);
+              }}
+            >
+              Rename
+            </button>
             <button
               type="button"
               class="button quiet small"
@@ -50,6 +67,21 @@ export function EmojiSettings({ room }: { room: RoomModel }): JSX.Element {
             >
               Delete
             </button>
+            </span>
+            {renamed === emoji.emojiId && (
+              <Form
+                submit="Save"
+                isReady={namePattern.test(newName.trim()) && newName.trim() !== emoji.name}
+                onCancel={() => setRenamed(undefined)}
+                onSubmit={async () => {
+                  await connection.request("emoji.update", { roomId, emojiId: emoji.emojiId, name: newName.trim() });
+                  setRenamed(undefined);
+                  await readEmoji(room);
+                }}
+              >
+                <Field label="New name" value={newName} onInput={setNewName} maxLength={32} autoFocus />
+              </Form>
+            )}
           </li>
         ))}
       </ul>

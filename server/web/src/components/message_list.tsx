@@ -3,7 +3,8 @@ import type { JSX } from "preact";
 import { plainText } from "../body_text";
 import { dateAndTime } from "../format_time";
 import type { RoomModel } from "../room";
-import { shownName } from "../rooms";
+import { roomOf, shownName } from "../rooms";
+import { go } from "../route";
 import { isNarrow, panel } from "../screen";
 import type { Message } from "../wire/generated";
 import { IconButton } from "./icon";
@@ -19,11 +20,12 @@ export function MessageList(props: { room: RoomModel; messages: Message[]; onRem
             class="found-open"
             onClick={() => {
               if (isNarrow.peek()) panel.value = undefined;
-              room.wanted.value = message.rowKey;
+              if (message.roomId === room.roomId) room.wanted.value = message.rowKey;
+              else go({ kind: "room", roomId: message.roomId, rowKey: message.rowKey });
             }}
           >
             <span class="found-head">
-              <bdi class="author">{shownName(room, message)}</bdi>
+              <bdi class="author">{shownName(roomOf(message.roomId) ?? room, message)}</bdi>
               <time dateTime={message.createdAt}>{dateAndTime(message.createdAt)}</time>
             </span>
             <span class="found-text">{plainText(message).slice(0, 240) || message.files?.map((file) => file.filename).join(", ")}</span>

@@ -22,6 +22,7 @@ function actionsOf(room: RoomModel): Action[] {
     { icon: "thread", label: "Followed threads", panel: "threads", onClick: () => togglePanel("threads") },
     { icon: "clock", label: "Planned", panel: "jobs", onClick: () => togglePanel("jobs") },
   ];
+  if (isDirect) actions.push({ icon: "invite", label: "Add or take out people", onClick: () => (dialog.value = { kind: "conversation" }) });
   if (!isDirect && room.may(permission.ManageInvites)) actions.push({ icon: "invite", label: "Invite people", onClick: () => (dialog.value = { kind: "invite" }) });
   actions.push({ icon: "people", label: "Members", panel: "members", onClick: () => togglePanel("members") });
   actions.push({ icon: "bell", label: "Notifications", onClick: () => (dialog.value = { kind: "notifications" }) });

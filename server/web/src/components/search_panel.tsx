@@ -5,6 +5,7 @@ import { Excerpt } from "../excerpt";
 import { connection, selfId } from "../link";
 import { people } from "../people";
 import type { RoomModel } from "../room";
+import { roomList } from "../rooms";
 import { type SearchFields, filtersOf } from "../search_filters";
 import { WireError } from "../wire_error";
 import { Field, Form, Select } from "./dialog";
@@ -15,7 +16,7 @@ const page = 25;
 const has = ["Link", "Embed", "File", "Image", "Video", "Sound", "Forward"].map((value) => ({ value, label: value }));
 
 export function SearchPanel({ room }: { room: RoomModel }): JSX.Element {
-  const [fields, setFields] = useState<SearchFields>({ text: "", from: "", has: "", before: "", after: "", isPinned: false });
+  const [fields, setFields] = useState<SearchFields>({ text: "", from: "", mentions: "", inRoom: "", has: "", before: "", after: "", during: "", isPinned: false });
   const found = useMemo(() => new Excerpt(selfId()), [room]);
   const [note, setNote] = useState("");
   const [hasMore, setMore] = useState(false);
@@ -51,6 +52,7 @@ export function SearchPanel({ room }: { room: RoomModel }): JSX.Element {
   };
 
   const members = (room.members.value ?? []).map(({ userId, nickname }) => ({ value: userId, label: nickname || people.get(userId).value?.name || "…" }));
+  const others = roomList.value.filter((other) => other !== room).map(({ roomId, name }) => ({ value: roomId, label: name }));
   return (
     <Panel id="search" title="Search" focus>
       <div class="panel-body">
@@ -59,9 +61,12 @@ export function SearchPanel({ room }: { room: RoomModel }): JSX.Element {
           <details>
             <summary>Filters</summary>
             <Select label="From" value={fields.from} onChange={(from) => set({ from })} options={[{ value: "", label: "Anybody" }, ...members]} />
+            <Select label="Mentions" value={fields.mentions} onChange={(mentions) => set({ mentions })} options={[{ value: "", label: "Anybody or nobody" }, ...members]} />
+            <Select label="In" value={fields.inRoom} onChange={(inRoom) => set({ inRoom })} options={[{ value: "", label: "This room" }, ...others]} />
             <Select label="Has" value={fields.has} onChange={(value) => set({ has: value })} options={[{ value: "", label: "Anything" }, ...has]} />
             <Field label="After" type="date" value={fields.after} onInput={(after) => set({ after })} />
             <Field label="Before" type="date" value={fields.before} onInput={(before) => set({ before })} />
+            <Field label="During" type="date" value={fields.during} onInput={(during) => set({ during })} />
             <label class="check">
               <input type="checkbox" checked={fields.isPinned} onChange={(event) => set({ isPinned: event.currentTarget.checked })} /> Pinned only
             </label>
