@@ -220,11 +220,15 @@ describe("the page for everybody", { concurrency: 1 }, () => {
 
   test("axe finds nothing serious in the panels and dialogs; each has a name, takes the focus and gives it back", async () => {
     await ada.page.bringToFront();
+    for (const text of ["/remind in 3h feed the cat", "/schedule in 4h good evening"]) {
+      await ada.say(text);
+      await ada.page.waitForFunction(() => document.getElementById("composer").value === "");
+    }
     const isInside = (selector) => ada.page.waitForFunction((selector) => document.activeElement?.closest(selector) !== null, selector);
     for (const [name, { colorScheme, viewport = { width: 1180, height: 780 } }] of Object.entries(faces)) {
       await ada.page.setViewportSize(viewport);
       await scheme(ada.page, colorScheme);
-      for (const panel of ["Search", "Pinned messages", "Followed threads", "Members"]) {
+      for (const panel of ["Search", "Pinned messages", "Followed threads", "Planned", "Members"]) {
         await ada.roomAction(panel);
         await ada.page.getByRole("complementary", { name: panel }).waitFor();
         if (panel !== "Members") await isInside(".panel");
@@ -268,6 +272,13 @@ describe("the page for everybody", { concurrency: 1 }, () => {
       await ada.composer.pressSequentially("@");
       await ada.page.getByRole("option").first().waitFor();
       assert.deepEqual(await findings(ada.page), [], `${name}: mention`);
+      await ada.composer.fill("/");
+      await ada.page.getByRole("listbox", { name: "Commands" }).waitFor();
+      assert.deepEqual(await findings(ada.page), [], `${name}: commands`);
+      await ada.composer.fill("/remind tomorrow 9am");
+      await ada.composer.press("Enter");
+      await ada.page.getByRole("alert").getByText("Write it as").waitFor();
+      assert.deepEqual(await findings(ada.page), [], `${name}: command`);
       await ada.composer.fill("");
     }
     await ada.page.setViewportSize({ width: 1180, height: 780 });

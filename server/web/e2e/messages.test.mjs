@@ -1,5 +1,7 @@
 // What one does around a message: reactions, polls, pins, threads, mentions, forwards.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { Pair } from "./harness.mjs";
 
@@ -7,12 +9,21 @@ describe("around a message", { concurrency: 1 }, () => {
   let pair;
   let ada;
   let bob;
+  let site;
 
   before(async () => {
-    pair = await Pair.meet({ room: "Workshop" });
+    site = createServer((_, response) => {
+      response.setHeader("Content-Type", "text/html");
+      response.end('<title>The engine</title><meta property="og:title" content="Notes &lt;on&gt; the engine"><meta property="og:description" content="By A. A. L.">');
+    }).listen(0, "127.0.0.1");
+    await once(site, "listening");
+    pair = await Pair.meet({ room: "Workshop", settings: ["previews.networks=127.0.0.0/8", `previews.ports=${site.address().port}`] });
     ({ ada, bob } = pair);
   });
-  after(() => pair?.part());
+  after(async () => {
+    await pair?.part();
+    site?.close();
+  });
 
   test("a reaction is counted for both, named, and taken back by another click", async () => {
     await ada.say("The engine runs");
@@ -173,6 +184,19 @@ describe("around a message", { concurrency: 1 }, () => {
     await bob.inRoom("Elsewhere");
     await bob.open("Workshop");
     await entry.locator(".badge").waitFor({ state: "detached" });
+  });
+
+  test("a link shows what it leads to, until the author removes that", async () => {
+    const address = `http://127.0.0.1:${site.address().port}/notes`;
+    await ada.say(`read ${address}`);
+    const card = (person) => person.message(`read ${address}`).locator("a.preview");
+    await card(bob).getByText("Notes <on> the engine").waitFor();
+    await card(bob).getByText("By A. A. L.").waitFor();
+    assert.deepEqual(await card(bob).evaluate((link) => [link.href, link.rel]), [address, "noopener noreferrer nofollow"]);
+    await ada.act(`read ${address}`, "More actions");
+    await ada.page.getByRole("menuitem", { name: "Remove the link preview" }).click();
+    await card(bob).waitFor({ state: "detached" });
+    await bob.message(`read ${address}`).getByRole("link", { name: address }).waitFor();
   });
 
   test("a message far up is opened in its place, and a button leads back", async () => {
