@@ -60,10 +60,14 @@ impl Server {
         });
         let mut all: HashMap<_, _> = GENEROUS.iter().copied().collect();
         all.extend(settings.iter().copied());
+        let mut settings: Vec<_> = all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        if let Ok(url) = std::env::var("PARLOUR_TEST_DATABASE_URL") {
+            settings.push(("PARLOUR_DATABASE_URL".to_owned(), schema_of_its_own(&url).await));
+        }
         let mut server = Self {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
             folder: tempfile::tempdir().unwrap(),
-            settings: all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            settings,
             child: Mutex::new(None),
             http: reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap(),
         };
@@ -224,6 +228,18 @@ impl Drop for Server {
             eprintln!("--- the server's log ---\n{}", self.log());
         }
     }
+}
+
+/// The address of a new schema: with `PARLOUR_TEST_DATABASE_URL`, an address of Postgres, every server of these tests
+/// works there instead of in its folder.
+pub(crate) async fn schema_of_its_own(url: &str) -> String {
+    use sqlx::Connection;
+    let schema = format!("test_{}", uuid::Uuid::new_v4().simple());
+    let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(format!("create schema {schema}"))).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let separator = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{separator}options[search_path]={schema}")
 }
 
 /// A text that no other test uses.
