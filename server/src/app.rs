@@ -10,7 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     accounts::{Accounts, KeyError, caller::Caller},
     bus::{Bus, in_process::InProcessBus},
-    config::Config,
+    config::{Config, DatabaseConfig},
     files::{Files, OpenFilesError},
     http::{self, HttpMetrics, Readiness, serve::ServeLimits},
     hub::{Access, Hub, HubLimits},
@@ -24,7 +24,7 @@ use crate::{
     shutdown,
     store::{
         MessageStore,
-        db::{Db, DbError, OpenError, attach_sqlite, open_postgres, open_sqlite},
+        db::{Db, DbError, OpenError, ServerLimits, attach_sqlite, open_postgres, open_sqlite},
         sql::SqlStore,
     },
     telemetry,
@@ -32,8 +32,6 @@ use crate::{
 
 /// The pace of pings.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Connections to Postgres.
-const POSTGRES_CONNECTIONS: u32 = 16;
 
 /// What every handler works with.
 #[derive(Debug)]
@@ -114,18 +112,28 @@ pub(crate) struct App {
 
 /// Opens the database of a configuration.
 pub(crate) async fn open_database(config: &Config) -> Result<Db, OpenError> {
-    match &config.database_url {
-        Some(url) => open_postgres(url.expose(), POSTGRES_CONNECTIONS).await,
+    match &config.database {
+        Some(database) => open_server(database, database.limits).await,
         None => open_sqlite(&config.data_dir).await,
     }
 }
 
 /// Opens the database of a configuration beside a server that may be using it.
 pub(crate) async fn attach_database(config: &Config) -> Result<Db, OpenError> {
-    match &config.database_url {
-        Some(url) => open_postgres(url.expose(), 2).await,
+    match &config.database {
+        Some(database) => open_server(database, ServerLimits { connections: 2, ..database.limits }).await,
         None => attach_sqlite(&config.data_dir).await,
     }
+}
+
+async fn open_server(database: &DatabaseConfig, limits: ServerLimits) -> Result<Db, OpenError> {
+    open_postgres(database.url.expose(), limits).await.map_err(|error| match error {
+        error @ (OpenError::Newer(_) | OpenError::Unreleased(_)) => error,
+        error => {
+            let reason = error.to_string().lines().collect::<Vec<_>>().join(" ");
+            OpenError::Setting { setting: database.setting.clone(), reason }
+        }
+    })
 }
 
 impl App {

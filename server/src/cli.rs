@@ -133,7 +133,9 @@ impl CliError {
     /// The exit code of the process: 2 for what the settings say, 1 for everything else.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Config(_) => 2,
+            Self::Config(_)
+            | Self::Open(OpenError::Setting { .. })
+            | Self::Start(StartError::Open(OpenError::Setting { .. })) => 2,
             Self::Start(_) | Self::Open(_) | Self::Account(_) | Self::Db(_) | Self::Backup(_) | Self::Failed(_) => 1,
         }
     }

@@ -16,7 +16,7 @@ use parlour_protocol::{Secret, limits::Limits};
 
 pub(crate) use self::settings::{Flag, Settings};
 use self::value::Reader;
-use crate::{previews::address::AddressPolicy, push::vapid::Vapid};
+use crate::{previews::address::AddressPolicy, push::vapid::Vapid, store::db::ServerLimits};
 
 /// A setting that is unknown or has a value that it cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -123,6 +123,15 @@ pub(crate) struct EventGridConfig {
     pub(crate) key: Secret,
     /// What the topic's subscription has to name in the address it delivers to.
     pub(crate) secret: Secret,
+/// A Postgres database.
+#[derive(Debug, Clone)]
+pub(crate) struct DatabaseConfig {
+    /// Its address.
+    pub(crate) url: Secret,
+    /// How it is used.
+    pub(crate) limits: ServerLimits,
+    /// Where the address was given.
+    pub(crate) setting: String,
 }
 
 /// The checked configuration.
@@ -133,7 +142,7 @@ pub(crate) struct Config {
     /// The folder of everything embedded.
     pub(crate) data_dir: PathBuf,
     /// A Postgres to use in place of the embedded database.
-    pub(crate) database_url: Option<Secret>,
+    pub(crate) database: Option<DatabaseConfig>,
     /// The server's own address as browsers see it (`https://chat.example.org`), where it cannot be told from requests.
     pub(crate) public_url: Option<String>,
     /// Who can make an account.
@@ -173,7 +182,7 @@ impl Config {
         Ok(Self {
             listen,
             data_dir: settings.data_dir()?,
-            database_url: database_url(read)?,
+            database: database(read)?,
             public_url: read.origin("public_url")?,
             registration: registration(read, listen.ip())?,
             allowed_origins: read.origins("allowed_origins")?,
@@ -195,12 +204,18 @@ impl Config {
     }
 }
 
-fn database_url(read: Reader<'_>) -> Result<Option<Secret>, ConfigError> {
+fn database(read: Reader<'_>) -> Result<Option<DatabaseConfig>, ConfigError> {
+    let mut limits = ServerLimits::default();
+    read.limit("database_connections", 4, &mut limits.connections)?;
+    let (shortest, longest) = (Duration::from_millis(100), Duration::from_secs(30));
+    limits.wait = read.duration("database_wait", shortest, longest)?.unwrap_or(limits.wait);
+    let statement = read.duration("database_statement_timeout", shortest, longest)?;
+    limits.statement = statement.unwrap_or(limits.statement);
     let Some(url) = read.secret("database_url", 1)? else { return Ok(None) };
     if !["postgres://", "postgresql://"].iter().any(|scheme| url.expose().starts_with(scheme)) {
         return Err(read.wrong("database_url", "must begin with postgres://; leave it out for the embedded database"));
     }
-    Ok(Some(url))
+    Ok(Some(DatabaseConfig { url, limits, setting: read.place("database_url") }))
 }
 
 fn registration(read: Reader<'_>, listen: IpAddr) -> Result<Registration, ConfigError> {

@@ -17,7 +17,7 @@ pub(super) async fn serve(config: Config) -> Result<(), CliError> {
              LimitNOFILE="
         );
     }
-    let store = if config.database_url.is_some() { "Postgres" } else { "SQLite" };
+    let store = if config.database.is_some() { "Postgres" } else { "SQLite" };
     let data_dir = config.data_dir.clone();
     let app = App::start(config).await?;
     let version = env!("CARGO_PKG_VERSION");

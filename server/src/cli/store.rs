@@ -6,7 +6,7 @@ use super::CliError;
 use crate::{app::open_database, config::Config, store::backup as copies};
 
 fn embedded_only(config: &Config, what: &str) -> Result<(), CliError> {
-    match config.database_url {
+    match config.database {
         Some(_) => Err(CliError::Failed(format!("{what} is for the embedded database; use the tools of Postgres"))),
         None => Ok(()),
     }

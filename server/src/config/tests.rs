@@ -27,7 +27,7 @@ fn without_settings_it_is_embedded_open_and_on_loopback() {
     let config = Config::new(&settings).unwrap();
     assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.data_dir, PathBuf::from("./data"));
-    assert!(config.database_url.is_none());
+    assert!(config.database.is_none());
     assert_eq!(config.registration, Registration::Open);
     assert_eq!(config.limits, Limits::default());
     assert!(config.jwt.is_none());

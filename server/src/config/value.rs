@@ -20,6 +20,11 @@ impl<'a> Reader<'a> {
         ConfigError::new(self.0.place(name), reason)
     }
 
+    /// The setting as it is written where it was given.
+    pub(super) fn place(self, name: &str) -> String {
+        self.0.place(name)
+    }
+
     pub(super) fn is_set(self, name: &str) -> bool {
         self.0.value(name).is_some()
     }

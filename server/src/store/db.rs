@@ -27,6 +27,7 @@
 mod direct;
 mod generation;
 mod open;
+mod postgres;
 pub(crate) mod query;
 #[cfg(test)]
 mod tests;
@@ -40,10 +41,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use self::direct::Direct;
 pub(crate) use self::direct::{Statement, Value};
 pub use self::transaction::{SqliteTx, Tx};
-#[cfg(test)]
-pub(crate) use open::open_postgres_with;
-pub use open::{OpenError, attach_sqlite, open_postgres, open_sqlite};
+pub use open::{OpenError, attach_sqlite, open_sqlite};
 pub(crate) use open::{check_present, database_of, lock_folder, open_sqlite_file};
+#[cfg(test)]
+pub(crate) use postgres::open_postgres_with;
+pub use postgres::{ServerLimits, open_postgres};
 pub use query::{Bind, Query, Row, list};
 
 use super::StoreError;
@@ -225,8 +227,10 @@ impl From<sqlx::Error> for DbError {
 fn is_temporary(error: &dyn sqlx::error::DatabaseError) -> bool {
     let Some(code) = error.code() else { return false };
     if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
-        // Connection, rollback by a conflict, resources, not ready, operator's intervention, system.
-        return ["08", "40", "53", "55", "57", "58"].iter().any(|class| code.starts_with(class));
+        // Connection, a standby's read-only state, nobody let in, rollback by a conflict, no such database, resources,
+        // not ready, operator's intervention, system.
+        let classes = ["08", "25006", "28", "40", "3D", "53", "55", "57", "58"];
+        return classes.iter().any(|class| code.starts_with(class));
     }
     code.parse::<u32>().is_ok_and(is_temporary_code)
 }

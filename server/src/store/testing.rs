@@ -6,7 +6,12 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Executor, postgres::PgConnectOptions};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::db::{Db, open_postgres_with, open_sqlite};
+use super::db::{Db, ServerLimits, open_postgres_with, open_sqlite};
+
+/// Few enough for many tests at a time.
+fn limits() -> ServerLimits {
+    ServerLimits { connections: 8, ..ServerLimits::default() }
+}
 
 /// A database of one test.
 pub(crate) struct TestDb {
@@ -40,7 +45,7 @@ impl TestDb {
         let mut connection = options.connect().await.expect("a running Postgres");
         connection.execute(AssertSqlSafe(format!("create schema {schema}"))).await.expect("a new schema");
         let options = options.options([("search_path", schema)]);
-        let db = open_postgres_with(options.clone(), 8).await.expect("a new database");
+        let db = open_postgres_with(options.clone(), limits()).await.expect("a new database");
         Some(Self { db, place: Place::Schema(Box::new(options)) })
     }
 
@@ -51,7 +56,9 @@ impl TestDb {
         drop(db);
         let db = match &place {
             Place::Folder(folder) => open_sqlite(folder.path()).await.expect("the same database"),
-            Place::Schema(options) => open_postgres_with(options.as_ref().clone(), 8).await.expect("the same database"),
+            Place::Schema(options) => {
+                open_postgres_with(options.as_ref().clone(), limits()).await.expect("the same database")
+            }
         };
         Self { db, place }
     }

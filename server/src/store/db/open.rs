@@ -9,9 +9,8 @@ use std::{
 };
 
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, PgPool, SqlSafeStr,
+    AssertSqlSafe, SqlSafeStr,
     migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator},
-    postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqlitePoolOptions},
 };
 
@@ -61,11 +60,19 @@ pub enum OpenError {
     #[error("failed to bring the database up to date: {0}")]
     Migrate(MigrateError),
     /// The address is not one of a Postgres database.
-    #[error("failed to read the database address: {0}")]
+    #[error("is not the address of a Postgres database: {0}")]
     Address(sqlx::Error),
     /// The database server is not reached, or lets nobody in.
-    #[error("failed to connect to the database, see database_url: {0}")]
-    Connect(sqlx::Error),
+    #[error("{0}")]
+    Connect(String),
+    /// The same of a setting.
+    #[error("{setting}: {reason}")]
+    Setting {
+        /// The setting, as it is written where it was given.
+        setting: String,
+        /// What failed.
+        reason: String,
+    },
     /// The database failed.
     #[error(transparent)]
     Db(#[from] DbError),
@@ -144,32 +151,7 @@ pub(crate) async fn open_sqlite_file(folder: &Path, file: &Path, lock: Option<Fi
     Ok(Db::Sqlite(Sqlite3 { read, write, direct, turns, folder: folder.into(), _lock: lock.map(Arc::new) }))
 }
 
-/// Opens a database on a server.
-///
-/// # Errors
-/// As [`OpenError`] says.
-pub async fn open_postgres(url: &str, connections: u32) -> Result<Db, OpenError> {
-    let options: PgConnectOptions = url.parse().map_err(OpenError::Address)?;
-    open_postgres_with(options, connections).await
-}
-
-pub(crate) async fn open_postgres_with(options: PgConnectOptions, connections: u32) -> Result<Db, OpenError> {
-    let options = options.application_name("parlour");
-    // A pool would try until its time is up, and not say why.
-    let first = tokio::time::timeout(WAIT, options.connect()).await;
-    let mut first = first.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(OpenError::Connect)?;
-    migrate(&mut first, false).await?;
-    first.close().await.map_err(DbError::from)?;
-    let pool: PgPool = PgPoolOptions::new()
-        .max_connections(connections)
-        .acquire_timeout(WAIT)
-        .connect_with(options)
-        .await
-        .map_err(DbError::from)?;
-    Ok(Db::Postgres(pool))
-}
-
-async fn migrate<C: Migrate>(connection: &mut C, is_sqlite: bool) -> Result<(), OpenError> {
+pub(super) async fn migrate<C: Migrate>(connection: &mut C, is_sqlite: bool) -> Result<(), OpenError> {
     let migrations = MIGRATIONS
         .iter()
         .map(|&(version, name, text)| {
