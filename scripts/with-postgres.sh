@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
 # Runs a command beside a private Postgres that ends with it: scripts/with-postgres.sh COMMAND…
-# The command finds the address in PARLOUR_TEST_POSTGRES_URL; data lies in a temporary folder, without fsync.
+# The command finds the address in PARLOUR_TEST_POSTGRES_URL; data lies in a temporary folder, without fsync unless
+# --durable comes first. PARLOUR_TEST_POSTGRES_RESTART is a program that kills this Postgres and starts it again.
 #
 #   scripts/with-postgres.sh cargo nextest run -p parlour-server conformance
 set -euo pipefail
 # shellcheck source=scripts/environment.sh
 source "$(dirname "$0")/environment.sh"
+
+safety='-c fsync=off -c synchronous_commit=off -c full_page_writes=off'
+if [ "${1-}" = --durable ]; then
+  safety=
+  shift
+fi
 
 if ! bin=$(postgres_bin); then
   echo "Postgres is not installed: scripts/install.sh postgres" >&2
@@ -38,8 +45,7 @@ as_postgres "$bin/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --local
 
 start() {
   as_postgres "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w -t 60 -o "-p $1 \
-    -c listen_addresses=127.0.0.1 -c unix_socket_directories=$folder -c max_connections=400 \
-    -c fsync=off -c synchronous_commit=off -c full_page_writes=off" start >/dev/null 2>&1
+    -c listen_addresses=127.0.0.1 -c unix_socket_directories=$folder -c max_connections=400 $safety" start >/dev/null 2>&1
 }
 
 # A port taken in the meantime is another try, not a failure.
@@ -54,5 +60,17 @@ for attempt in 1 2 3 4 5; do
   fi
 done
 
+# With the options of its start.
+cat >"$folder/restart" <<EOF
+#!/usr/bin/env bash
+set -euo pipefail
+cd /
+restart=("$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -m immediate -w -t 60 restart)
+[ "\$(id -u)" -ne 0 ] || restart=(runuser -u postgres -- "\${restart[@]}")
+exec "\${restart[@]}" >/dev/null 2>&1
+EOF
+chmod +x "$folder/restart"
+
+export PARLOUR_TEST_POSTGRES_RESTART="$folder/restart"
 export PARLOUR_TEST_POSTGRES_URL="postgres://postgres@127.0.0.1:$port/postgres"
 "$@"

@@ -10,6 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     accounts::{Accounts, KeyError, caller::Caller},
     bus::{Bus, in_process::InProcessBus},
+    clock::Skew,
     config::{Config, DatabaseConfig},
     files::{Files, OpenFilesError},
     http::{self, HttpMetrics, Readiness, serve::ServeLimits},
@@ -146,7 +147,10 @@ impl App {
         let background = TaskTracker::new();
         let db = open_database(&config).await?;
         let bus: Arc<dyn Bus> = Arc::new(InProcessBus::new());
-        let sql = SqlStore::start(db.clone(), Arc::clone(&bus), &background, stop.clone());
+        let skew = Skew::default();
+        skew.compare(&db).await?;
+        background.spawn(skew.clone().watch(db.clone(), stop.clone()));
+        let sql = SqlStore::start(db.clone(), Arc::clone(&bus), &background, stop.clone()).with_clock(skew.clone());
         let outbox = sql.outbox();
         let store: Arc<dyn MessageStore> = Arc::new(sql);
         let rooms = Arc::new(RoomStates::new(db.clone()));
@@ -180,8 +184,10 @@ impl App {
         let http_metrics = HttpMetrics::default();
         let job_metrics = JobMetrics::default();
         let wake_ups: Arc<dyn WakeUps> = Arc::new(Timer::default());
+        let mut registry = telemetry::registry(hub.metrics(), &http_metrics, &job_metrics);
+        skew.register(&mut registry);
         let state = Arc::new(AppState {
-            registry: telemetry::registry(hub.metrics(), &http_metrics, &job_metrics),
+            registry,
             http_metrics,
             readiness: Readiness::new(draining.clone()),
             limits: config.limits.clone(),

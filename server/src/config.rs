@@ -123,6 +123,8 @@ pub(crate) struct EventGridConfig {
     pub(crate) key: Secret,
     /// What the topic's subscription has to name in the address it delivers to.
     pub(crate) secret: Secret,
+}
+
 /// A Postgres database.
 #[derive(Debug, Clone)]
 pub(crate) struct DatabaseConfig {

@@ -5,11 +5,13 @@
 //! - here: what must hold whatever happens to the server
 //! - `rooms`: roles, moderation, filter, search, forwards, emoji, pictures, thumbnails
 //! - `people`: direct messages, accounts
+//! - `postgres`: a database that is restarted in mid-traffic
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod harness;
 mod people;
+mod postgres;
 mod rooms;
 
 use std::{collections::HashSet, time::Duration};
@@ -76,9 +78,22 @@ async fn two_people_chat() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_killed_in_mid_traffic_loses_doubles_and_reorders_nothing() {
-    const MESSAGES: usize = 600;
     let Some(mut real) = Real::start(&["rates.standard.points=1000000", "rates.auth.points=1000"]) else { return };
-    let (ada, bob, room_id) = pair(&real).await;
+    survive(&mut real, async |real| {
+        for _ in 0..3 {
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            real.process.kill().unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            real.process.restart().unwrap();
+        }
+    })
+    .await;
+}
+
+/// Traffic that a disturbance neither loses nor doubles nor reorders.
+async fn survive(real: &mut Real, disturb: impl AsyncFnOnce(&mut Real)) {
+    const MESSAGES: usize = 600;
+    let (ada, bob, room_id) = pair(real).await;
     let reader = tokio::spawn(collect(listen(&bob, room_id).await, MESSAGES));
     let room = ada.room(room_id);
     room.subscribe().history(0).await.unwrap();
@@ -95,12 +110,7 @@ async fn a_server_killed_in_mid_traffic_loses_doubles_and_reorders_nothing() {
         stored.sort_by_key(|(number, _)| *number);
         stored
     });
-    for _ in 0..3 {
-        tokio::time::sleep(Duration::from_millis(150)).await;
-        real.process.kill().unwrap();
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        real.process.restart().unwrap();
-    }
+    disturb(real).await;
     let stored = timeout(PATIENCE * 2, writer).await.unwrap().unwrap();
     let read = timeout(PATIENCE * 2, reader).await.unwrap().unwrap();
     let expected: Vec<_> = (0..MESSAGES).map(|number| number.to_string()).collect();

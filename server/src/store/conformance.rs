@@ -5,6 +5,7 @@ mod idempotence;
 mod logs;
 mod messages;
 mod moderation;
+mod nodes;
 mod pages;
 mod parts;
 mod rooms;

@@ -41,7 +41,7 @@ use self::{
     writer::{Queued, Told},
 };
 use super::{Append, AppendError, ListQuery, LogRead, MessageStore, Origin, PendingAppend, StoreError, db::Db};
-use crate::{bus::Bus, notifications::Outbox};
+use crate::{bus::Bus, clock::Skew, notifications::Outbox};
 
 /// Changes that wait for the writer. A change that finds no place for [`QUEUE_WAIT`] is refused as unavailable.
 const QUEUE: usize = 4096;
@@ -54,6 +54,7 @@ pub struct SqlStore {
     queue: mpsc::Sender<Queued>,
     generation: Arc<AtomicU64>,
     outbox: Arc<Outbox>,
+    skew: Skew,
 }
 
 impl SqlStore {
@@ -74,12 +75,17 @@ impl SqlStore {
         tasks.spawn(writer::run(db.clone(), told, Arc::clone(&generation), receiver, stop.clone()));
         tasks.spawn(purger.run(stop.clone()));
         tasks.spawn(retention::run(db.clone(), stop));
-        Self { db, queue, generation, outbox }
+        Self { db, queue, generation, outbox, skew: Skew::default() }
     }
 
     /// What says whether commits note notifications, and is told of them.
     pub(crate) fn outbox(&self) -> Arc<Outbox> {
         Arc::clone(&self.outbox)
+    }
+
+    /// The same, which takes nothing while this clock is far off.
+    pub(crate) fn with_clock(self, skew: Skew) -> Self {
+        Self { skew, ..self }
     }
 
     async fn enqueue(&self, queued: Queued) {
@@ -104,7 +110,15 @@ impl SqlStore {
 impl MessageStore for SqlStore {
     async fn append(&self, append: Append) -> PendingAppend {
         let (answer, pending) = oneshot::channel();
-        self.enqueue(Queued { append, answer }).await;
+        let queued = Queued { append, answer };
+        match self.skew.refusal() {
+            Ok(()) => self.enqueue(queued).await,
+            Err(error) => {
+                // Whatever was received behind this change must not be stored before its repeat.
+                self.generation.fetch_add(1, Ordering::AcqRel);
+                queued.refuse(&error.to_string());
+            }
+        }
         PendingAppend::new(pending)
     }
 

@@ -35,6 +35,13 @@ impl TestDb {
     /// A schema of its own on the server of `PARLOUR_TEST_POSTGRES_URL`. None, visibly, without such a server;
     /// a failure then when `PARLOUR_TEST_REQUIRE_POSTGRES` is set.
     pub(crate) async fn postgres() -> Option<Self> {
+        let options = Self::empty_schema().await?;
+        let db = open_postgres_with(options.clone(), limits()).await.expect("a new database");
+        Some(Self { db, place: Place::Schema(Box::new(options)) })
+    }
+
+    /// A schema without tables.
+    pub(crate) async fn empty_schema() -> Option<PgConnectOptions> {
         let Ok(url) = env::var("PARLOUR_TEST_POSTGRES_URL") else {
             assert!(env::var_os("PARLOUR_TEST_REQUIRE_POSTGRES").is_none(), "PARLOUR_TEST_POSTGRES_URL is not set");
             eprintln!("SKIPPED: PARLOUR_TEST_POSTGRES_URL is not set");
@@ -44,9 +51,17 @@ impl TestDb {
         let schema = format!("test_{}", Uuid::new_v4().simple());
         let mut connection = options.connect().await.expect("a running Postgres");
         connection.execute(AssertSqlSafe(format!("create schema {schema}"))).await.expect("a new schema");
-        let options = options.options([("search_path", schema)]);
-        let db = open_postgres_with(options.clone(), limits()).await.expect("a new database");
-        Some(Self { db, place: Place::Schema(Box::new(options)) })
+        Some(options.options([("search_path", schema)]))
+    }
+
+    /// The same database for another node; none where only one process may write.
+    pub(crate) async fn beside(&self) -> Option<Db> {
+        match &self.place {
+            Place::Folder(_) => None,
+            Place::Schema(options) => {
+                Some(open_postgres_with(options.as_ref().clone(), limits()).await.expect("the same database"))
+            }
+        }
     }
 
     /// The same database, opened again as after a restart.

@@ -277,8 +277,9 @@ async fn a_second_subscribe_takes_the_place_of_the_first() {
     let second = client.subscribe(&room).await;
     assert_ne!(first["sub"], second["sub"]);
     client.say(&room, "one").await;
-    let events = client.settled().await;
-    assert_eq!(events.iter().filter(|event| event["event"] == "message.created").count(), 1, "delivered once");
+    assert_eq!(client.event("message.created").await["sub"], second["sub"]);
+    client.say(&room, "two").await;
+    assert_eq!(client.event("message.created").await["data"]["message"]["message"], "two", "delivered once");
 }
 
 #[tokio::test]

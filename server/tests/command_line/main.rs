@@ -125,6 +125,28 @@ fn a_setting_that_is_wrong_is_named_in_one_line_with_exit_code_2() {
 }
 
 #[test]
+fn a_database_that_cannot_be_used_is_told_in_one_line_with_exit_code_2() {
+    let folder = folder();
+    let with_url = |url: &str| {
+        let mut command = parlour(folder.path());
+        command.env("PARLOUR_DATABASE_URL", url).args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap()
+    };
+    expect_complaint(&with_url("mysql://here"), 2, "PARLOUR_DATABASE_URL: must begin with postgres://");
+    expect_complaint(&with_url("postgres://here:port/x"), 2, "PARLOUR_DATABASE_URL: is not the address of a Postgres");
+    // Nobody listens on a port that was just free.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let complaint = format!("PARLOUR_DATABASE_URL: Postgres at 127.0.0.1:{port} is not reached");
+    expect_complaint(&with_url(&format!("postgres://ada@127.0.0.1:{port}/x")), 2, &complaint);
+    if let Ok(url) = std::env::var("PARLOUR_TEST_POSTGRES_URL") {
+        let place = url.rsplit_once('/').unwrap().0;
+        let output = with_url(&format!("{place}/absent"));
+        expect_complaint(&output, 2, "has no database \"absent\": make it with `createdb absent`");
+        let output = with_url(&format!("postgres://nobody@{}/postgres", place.split('@').nth(1).unwrap()));
+        expect_complaint(&output, 2, "does not let \"nobody\" in");
+    }
+}
+
+#[test]
 fn a_data_folder_in_use_and_an_address_in_use_are_refused() {
     let (one, other) = (folder(), folder());
     let server = Server::start(one.path());

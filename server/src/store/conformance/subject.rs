@@ -88,6 +88,11 @@ impl Subject {
         Self::over(self.test.reopen().await)
     }
 
+    /// The database as another node sees it.
+    pub(super) async fn beside(&self) -> Option<Db> {
+        self.test.beside().await
+    }
+
     pub(super) fn db(&self) -> &Db {
         &self.test.db
     }

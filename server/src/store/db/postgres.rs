@@ -7,7 +7,10 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
+use parlour_protocol::Timestamp;
+
 use super::{Db, DbError, OpenError, WAIT, open::migrate};
+use crate::store::StoreError;
 
 /// How long bringing a database up to date may take, another node's turn to do so included.
 const MIGRATION: Duration = Duration::from_secs(10 * 60);
@@ -54,7 +57,7 @@ pub(crate) async fn open_postgres_with(options: PgConnectOptions, limits: Server
 async fn connect(options: &PgConnectOptions) -> Result<PgConnection, OpenError> {
     let outcome = tokio::time::timeout(WAIT, options.connect()).await;
     let outcome = outcome.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()));
-    outcome.map_err(|error| OpenError::Connect(Refusal::of(options, error).into()))
+    outcome.map_err(|error| OpenError::Connect(Refusal::of(options, error).to_string()))
 }
 
 fn pool(options: PgConnectOptions, limits: ServerLimits) -> PgPool {
@@ -81,6 +84,35 @@ fn pool(options: PgConnectOptions, limits: ServerLimits) -> PgPool {
             })
         })
         .connect_lazy_with(options)
+}
+
+impl Db {
+    /// How far the clock of this machine is ahead of the server's, in ms; none in a file, which has no other clock.
+    ///
+    /// # Errors
+    /// When the database fails, or takes so long that the answer says nothing.
+    pub(crate) async fn clock_ahead(&self) -> Result<Option<i64>, DbError> {
+        if self.is_sqlite() {
+            return Ok(None);
+        }
+        let sent = Timestamp::now().as_millis();
+        let query = self.read("select (extract(epoch from clock_timestamp()) * 1000)::bigint");
+        let (theirs,): (i64,) = query.one().await?;
+        let received = Timestamp::now().as_millis();
+        let trip = received - sent;
+        if !(0..2_000).contains(&trip) {
+            return Err(StoreError::Unavailable("the database answers too slowly to compare clocks".into()).into());
+        }
+        Ok(Some(sent + trip / 2 - theirs))
+    }
+
+    /// Rooms that are written at the same time: not so many that readers find no connection.
+    pub(crate) fn lanes(&self) -> usize {
+        match self {
+            Self::Sqlite(_) => 1,
+            Self::Postgres(pool) => (pool.options().get_max_connections() as usize * 3 / 5).max(1),
+        }
+    }
 }
 
 /// Why a server does not let us in, for people.
@@ -120,12 +152,5 @@ impl fmt::Display for Refusal {
             (sqlx::Error::Io(error), _) => write!(f, "Postgres at {place} is not reached: {error}"),
             _ => write!(f, "Postgres at {place} cannot be used: {error}"),
         }
-    }
-}
-
-impl From<Refusal> for String {
-    fn from(refusal: Refusal) -> Self {
-        // One line, whatever the server says.
-        refusal.to_string().lines().collect::<Vec<_>>().join(" ")
     }
 }

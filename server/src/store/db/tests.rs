@@ -4,7 +4,7 @@ use parlour_protocol::{Timestamp, UserId};
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
-use super::{Db, DbError, OpenError, Tx, list, open_sqlite};
+use super::{Db, DbError, OpenError, ServerLimits, Tx, list, open_postgres_with, open_sqlite};
 use crate::store::{StoreError, testing::TestDb};
 
 #[derive(Debug, PartialEq, sqlx::FromRow)]
@@ -73,6 +73,50 @@ async fn sqlite_reads_what_was_written() {
 async fn postgres_reads_what_was_written() {
     if let Some(test) = TestDb::postgres().await {
         reads_what_was_written(&test.db).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_that_start_at_once_make_the_tables_once() {
+    let Some(options) = TestDb::empty_schema().await else { return };
+    let limits = ServerLimits { connections: 4, ..ServerLimits::default() };
+    let opened = futures_util::future::join_all((0..4).map(|_| open_postgres_with(options.clone(), limits))).await;
+    for (number, db) in opened.into_iter().enumerate() {
+        let db = db.unwrap();
+        add_account(&db, UserId::new(), &format!("node {number}")).await.unwrap();
+        db.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_statement_that_takes_too_long_is_ended_and_the_next_one_works() {
+    let Some(options) = TestDb::empty_schema().await else { return };
+    let statement = std::time::Duration::from_millis(100);
+    let limits = ServerLimits { connections: 4, statement, ..ServerLimits::default() };
+    let db = open_postgres_with(options, limits).await.unwrap();
+    let outcome = db.read("select 1 from pg_sleep(10)").execute().await;
+    assert!(matches!(outcome, Err(DbError::Store(StoreError::Unavailable(_)))), "{outcome:?}");
+    assert_eq!(db.read("select count(*) from account").one::<(i64,)>().await.unwrap(), (0,));
+}
+
+#[tokio::test]
+async fn a_caller_who_finds_no_connection_is_told_in_time() {
+    let Some(options) = TestDb::empty_schema().await else { return };
+    let wait = std::time::Duration::from_millis(200);
+    let db = open_postgres_with(options, ServerLimits { connections: 1, wait, ..ServerLimits::default() }).await.unwrap();
+    let held = db.begin().await.unwrap();
+    let outcome = db.read("select 1").execute().await;
+    assert!(matches!(outcome, Err(DbError::Store(StoreError::Unavailable(_)))), "{outcome:?}");
+    drop(held);
+    db.read("select 1").execute().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_clock_of_the_database_is_this_machines_in_tests() {
+    assert_eq!(TestDb::sqlite().await.db.clock_ahead().await.unwrap(), None);
+    if let Some(test) = TestDb::postgres().await {
+        let ahead = test.db.clock_ahead().await.unwrap().unwrap();
+        assert!(ahead.abs() < 1_000, "{ahead}");
     }
 }
 

@@ -42,7 +42,8 @@ impl Known {
     ) -> Result<(), DbError> {
         let missing: HashSet<RoomId> = wanted.filter(|room_id| !self.rooms.contains_key(room_id)).collect();
         let missing: Vec<RoomId> = missing.into_iter().collect();
-        let lock = if matches!(tx, Tx::Postgres(_)) { "for update of h" } else { "" };
+        // The room too, so that both are read as they are when the lock is had, not as they were when it was asked for.
+        let lock = if matches!(tx, Tx::Postgres(_)) { "for update of h for share of r" } else { "" };
         for room_ids in missing.chunks(CHUNK) {
             let sql = format!(
                 "select h.room_id, h.seq, h.tick, h.active_tick, r.deleted_at from room_head h \

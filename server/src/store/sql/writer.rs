@@ -35,8 +35,6 @@ use crate::{
 const GROUP: usize = 256;
 /// How long a group may take before its outcome counts as unknown.
 const DEADLINE: Duration = Duration::from_secs(15);
-/// Rooms that commit at the same time on Postgres.
-const LANES: usize = 8;
 
 /// A change that waits for its commit.
 #[derive(Debug)]
@@ -101,6 +99,7 @@ impl Writer {
         let mut lanes: HashMap<RoomId, VecDeque<Queued>> = HashMap::new();
         let mut ready: VecDeque<RoomId> = VecDeque::new();
         let mut running = FuturesUnordered::new();
+        let most = self.db.lanes();
         let mut waiting = 0;
         let mut is_open = true;
         let mut changes = Vec::with_capacity(GROUP);
@@ -126,7 +125,7 @@ impl Writer {
                     }
                 }
             }
-            while running.len() < LANES
+            while running.len() < most
                 && let Some(room_id) = ready.pop_front()
             {
                 let Some(lane) = lanes.get_mut(&room_id) else { continue };
