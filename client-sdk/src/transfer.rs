@@ -64,6 +64,8 @@ pub(crate) async fn put(
     pieces: BoxStream<'static, std::io::Result<Bytes>>,
 ) -> Result<(), RequestError> {
     let request = http()?.put(address(client, url)?).header(CONTENT_TYPE, mimetype).header(CONTENT_LENGTH, size);
+    // Where the address is one of Azure's storage, it wants to know what is brought; the server does not mind.
+    let request = request.header("x-ms-blob-type", "BlockBlob");
     checked(request.body(Body::wrap_stream(pieces)).send().await.map_err(broken)?).await.map(drop)
 }
 

@@ -7,12 +7,18 @@ use prometheus_client::registry::Registry;
 use tokio::{net::TcpListener, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+#[cfg(feature = "azure-blob")]
+use crate::blobs::azure::AzureBlobs;
 use crate::{
     accounts::{Accounts, KeyError, caller::Caller},
+    blobs::{
+        BlobError,
+        folder::{FolderBlobs, files_of},
+    },
     bus::{Bus, in_process::InProcessBus},
     clock::Skew,
     config::{Config, DatabaseConfig},
-    files::{Files, OpenFilesError},
+    files::{self, Files},
     http::{self, HttpMetrics, Readiness, serve::ServeLimits},
     hub::{Access, Hub, HubLimits},
     people::{self, presence::Presence},
@@ -89,9 +95,12 @@ pub(crate) enum StartError {
     /// What fetches link previews.
     #[error("failed to prepare link previews: {0}")]
     Previews(#[from] reqwest::Error),
-    /// The files.
-    #[error(transparent)]
-    Files(#[from] OpenFilesError),
+    /// The folder of files.
+    #[error("failed to use the folder of files: {0}")]
+    Files(io::Error),
+    /// The store of files that a setting names.
+    #[error("{0}: {1}")]
+    Blobs(String, BlobError),
     /// The address.
     #[error("failed to listen on {0}: {1}; --listen names another address")]
     Listen(SocketAddr, io::Error),
@@ -137,6 +146,18 @@ async fn open_server(database: &DatabaseConfig, limits: ServerLimits) -> Result<
     })
 }
 
+async fn open_files(config: &Config, db: &Db) -> Result<Files, StartError> {
+    let signer = files::signer(db).await?;
+    #[cfg(feature = "azure-blob")]
+    if let Some(azure) = &config.azure_blob {
+        let blobs = AzureBlobs::open(azure.account.clone(), azure.container.clone()).await;
+        let blobs = blobs.map_err(|error| StartError::Blobs(azure.setting.clone(), error))?;
+        return Ok(Files::elsewhere(Arc::new(blobs), signer));
+    }
+    let folder = FolderBlobs::open(files_of(&config.data_dir), signer.clone()).map_err(StartError::Files)?;
+    Ok(Files::here(folder, signer))
+}
+
 impl App {
     /// Opens what the configuration names and listens.
     ///
@@ -168,7 +189,7 @@ impl App {
         });
         let accounts = Arc::new(Accounts::new(&config, db.clone(), Arc::clone(&bus), Arc::clone(&rates), forget)?);
         accounts.start(&background, &stop).await?;
-        let files = Files::open(&db, &config.data_dir).await?;
+        let files = open_files(&config, &db).await?;
         files.start(&db, &config.limits, &background, stop.clone());
         let presence = Arc::new(Presence::new(db.clone(), Arc::clone(&hub), Arc::clone(&bus)));
         background.spawn(Arc::clone(&presence).run(stop.clone()));

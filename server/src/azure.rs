@@ -24,7 +24,9 @@ pub(crate) struct StorageAccount {
 
 impl fmt::Debug for StorageAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StorageAccount").field("name", &self.name).field("blobs", &self.blobs).finish_non_exhaustive()
+        f.debug_struct("StorageAccount").field("name", &self.name).field("blobs", &self.blobs)
+            .field("tables", &self.tables)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,10 @@
 //! The seam to where the bytes of files lie. Clients bring and fetch them at signed addresses that expire; the server
 //! itself only measures, copies and deletes.
 
+#[cfg(feature = "azure-blob")]
+pub(crate) mod azure;
+#[cfg(test)]
+mod conformance;
 pub(crate) mod folder;
 mod signature;
 
@@ -70,6 +74,15 @@ pub(crate) enum DeclaredSize {
     UpTo(u64),
 }
 
+/// What is said of bytes that are fetched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown<'a> {
+    /// The name to keep them under.
+    pub(crate) filename: &'a str,
+    /// Their type.
+    pub(crate) mimetype: &'a str,
+}
+
 /// Bytes as they really are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Measured {
@@ -77,6 +90,15 @@ pub(crate) struct Measured {
     pub(crate) size: u64,
     /// The first of them, up to [`HEAD`].
     pub(crate) head: Vec<u8>,
+    /// The type that came with them, where it was not checked while they came.
+    pub(crate) mimetype: Option<String>,
+}
+
+impl Measured {
+    /// Whether nothing else than this type came with them.
+    pub(crate) fn came_as(&self, mimetype: &str) -> bool {
+        self.mimetype.as_deref().is_none_or(|came| came == mimetype)
+    }
 }
 
 /// The store of bytes failed.
@@ -87,11 +109,11 @@ pub(crate) struct BlobError(pub(crate) Arc<str>);
 /// Where bytes lie.
 #[async_trait]
 pub(crate) trait Blobs: Send + Sync + fmt::Debug {
-    /// An address that takes the bytes, again and again until it expires. What was there is replaced at once and whole.
+    /// An address that takes the bytes, whole or not at all, until it expires. What is attached is never replaced.
     fn upload_url(&self, blob: Blob, declared: Declared<'_>, expires_at: Timestamp) -> String;
 
-    /// An address that gives the bytes as an attachment until it expires; one that never does is always the same.
-    fn download_url(&self, blob: Blob, expires_at: Option<Timestamp>) -> String;
+    /// An address that gives the bytes as an attachment until it expires.
+    fn download_url(&self, blob: Blob, shown: Shown<'_>, expires_at: Timestamp) -> String;
 
     /// What is really there; none when nothing was uploaded.
     async fn measure(&self, blob: Blob) -> Result<Option<Measured>, BlobError>;
@@ -101,4 +123,24 @@ pub(crate) trait Blobs: Send + Sync + fmt::Debug {
 
     /// Deletes bytes. They may be gone already.
     async fn remove(&self, blob: Blob) -> Result<(), BlobError>;
+
+    /// The origin of its addresses, where that is not this server.
+    fn origin(&self) -> Option<String>;
+}
+
+/// An attachment with its name, also for those who read ASCII alone.
+pub(crate) fn disposition(filename: &str) -> String {
+    let plain = |character: char| {
+        if character.is_ascii_graphic() && !"\"\\%".contains(character) || character == ' ' { character } else { '_' }
+    };
+    let ascii: String = filename.chars().map(plain).collect();
+    let mut encoded = String::new();
+    for byte in filename.bytes() {
+        if byte.is_ascii_alphanumeric() || b"!#$&+-.^_`|~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
 }

@@ -16,6 +16,8 @@ use parlour_protocol::{Secret, limits::Limits};
 
 pub(crate) use self::settings::{Flag, Settings};
 use self::value::Reader;
+#[cfg(feature = "azure-blob")]
+use crate::azure::StorageAccount;
 use crate::{previews::address::AddressPolicy, push::vapid::Vapid, store::db::ServerLimits};
 
 /// A setting that is unknown or has a value that it cannot have.
@@ -136,6 +138,18 @@ pub(crate) struct DatabaseConfig {
     pub(crate) setting: String,
 }
 
+/// Files in a container of Azure's storage.
+#[cfg(feature = "azure-blob")]
+#[derive(Debug, Clone)]
+pub(crate) struct AzureBlobConfig {
+    /// The account.
+    pub(crate) account: StorageAccount,
+    /// The container.
+    pub(crate) container: String,
+    /// Where the account was given.
+    pub(crate) setting: String,
+}
+
 /// The checked configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -163,6 +177,9 @@ pub(crate) struct Config {
     pub(crate) push: PushConfig,
     /// What carries notifications in place of the database.
     pub(crate) event_grid: Option<EventGridConfig>,
+    /// A container for files in place of the folder.
+    #[cfg(feature = "azure-blob")]
+    pub(crate) azure_blob: Option<AzureBlobConfig>,
     /// The log.
     pub(crate) log: LogConfig,
     /// Lets anybody who has it read the metrics.
@@ -198,6 +215,8 @@ impl Config {
             previews: previews(read)?,
             push: push(read)?,
             event_grid: event_grid(read)?,
+            #[cfg(feature = "azure-blob")]
+            azure_blob: azure_blob(read)?,
             log: log(read)?,
             metrics_token: read.secret("metrics_token", 16)?,
             limits: limits(read)?,
@@ -218,6 +237,20 @@ fn database(read: Reader<'_>) -> Result<Option<DatabaseConfig>, ConfigError> {
         return Err(read.wrong("database_url", "must begin with postgres://; leave it out for the embedded database"));
     }
     Ok(Some(DatabaseConfig { url, limits, setting: read.place("database_url") }))
+}
+
+#[cfg(feature = "azure-blob")]
+fn azure_blob(read: Reader<'_>) -> Result<Option<AzureBlobConfig>, ConfigError> {
+    const ACCOUNT: &str = "azure_blob.connection_string";
+    const CONTAINER: &str = "azure_blob.container";
+    let container = read.text(CONTAINER)?.unwrap_or("parlour").to_owned();
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if !(3..=63).contains(&container.len()) || !container.bytes().all(is_name) || container.starts_with('-') {
+        return Err(read.wrong(CONTAINER, "must be 3 to 63 small letters, digits and hyphens"));
+    }
+    let Some(text) = read.secret(ACCOUNT, 1)? else { return Ok(None) };
+    let account = StorageAccount::parse(text.expose()).map_err(|reason| read.wrong(ACCOUNT, reason))?;
+    Ok(Some(AzureBlobConfig { account, container, setting: read.place(ACCOUNT) }))
 }
 
 fn registration(read: Reader<'_>, listen: IpAddr) -> Result<Registration, ConfigError> {

@@ -13,19 +13,16 @@ pub(crate) mod sweep;
 pub(crate) mod uploads;
 pub(crate) mod urls;
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use parlour_protocol::{ErrorCode, ProtocolError, limits::Limits};
+use parlour_protocol::{ErrorCode, FileId, ProtocolError, limits::Limits};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use self::kind::{check_mimetype, looks_like};
 use crate::{
-    blobs::{
-        BlobError, Blobs, Signer,
-        folder::{FolderBlobs, files_of},
-    },
+    blobs::{Blob, BlobError, Blobs, Signer, folder::FolderBlobs},
     store::db::{Db, DbError},
 };
 
@@ -37,35 +34,35 @@ pub(crate) const THUMBNAIL_TYPE: &str = "image/webp";
 pub(crate) struct Files {
     pub(crate) blobs: Arc<dyn Blobs>,
     /// The same, where this server serves the addresses.
-    pub(crate) folder: Arc<FolderBlobs>,
-    /// Signs grants.
-    signer: Signer,
+    pub(crate) folder: Option<Arc<FolderBlobs>>,
+    /// Signs grants and addresses of this server.
+    pub(crate) signer: Signer,
     /// Something was let go of.
     released: Arc<Notify>,
 }
 
-/// Why files cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenFilesError {
-    #[error(transparent)]
-    Db(#[from] DbError),
-    #[error("failed to use the folder of files: {0}")]
-    Folder(#[from] std::io::Error),
-}
-
 impl Files {
-    /// Opens the folder in `data_dir`.
-    pub(crate) async fn open(db: &Db, data_dir: &Path) -> Result<Self, OpenFilesError> {
-        let signer = Signer::new(key(db).await?);
-        let folder = Arc::new(FolderBlobs::open(files_of(data_dir), signer.clone())?);
+    /// Files in a folder of this server.
+    pub(crate) fn here(folder: FolderBlobs, signer: Signer) -> Self {
+        let folder = Arc::new(folder);
         let blobs: Arc<dyn Blobs> = Arc::clone(&folder) as Arc<dyn Blobs>;
-        Ok(Self { blobs, folder, signer, released: Arc::default() })
+        Self { blobs, folder: Some(folder), signer, released: Arc::default() }
+    }
+
+    /// Files that clients bring and fetch elsewhere.
+    pub(crate) fn elsewhere(blobs: Arc<dyn Blobs>, signer: Signer) -> Self {
+        Self { blobs, folder: None, signer, released: Arc::default() }
+    }
+
+    /// The lasting address under which everybody sees an image.
+    pub(crate) fn public_address(&self, file_id: FileId) -> String {
+        self.signer.download_address(Blob::original(file_id.uuid()), None)
     }
 
     /// Starts the deletion of what nothing holds.
     pub(crate) fn start(&self, db: &Db, limits: &Limits, tasks: &TaskTracker, stop: CancellationToken) {
         let keep_ms = limits.upload_keep_ms;
-        let sweeper = sweep::Sweeper::new(db.clone(), Arc::clone(&self.blobs), keep_ms);
+        let sweeper = sweep::Sweeper::new(db.clone(), Arc::clone(&self.blobs), self.signer.clone(), keep_ms);
         tasks.spawn(sweeper.run(Arc::clone(&self.released), stop));
     }
 
@@ -73,6 +70,16 @@ impl Files {
     pub(crate) fn released(&self) {
         self.released.notify_one();
     }
+}
+
+/// The name to keep a thumbnail under.
+pub(crate) fn thumbnail_name(filename: &str) -> String {
+    format!("{filename}.webp")
+}
+
+/// Signs with the key of this database.
+pub(crate) async fn signer(db: &Db) -> Result<Signer, DbError> {
+    Ok(Signer::new(key(db).await?))
 }
 
 /// The key of signatures, made when it is first needed.

@@ -2,6 +2,8 @@
 
 pub(crate) mod accounts;
 pub(crate) mod app;
+#[cfg(feature = "azure-blob")]
+pub(crate) mod azure;
 pub(crate) mod blobs;
 pub mod bus;
 pub mod cli;

@@ -13,12 +13,10 @@ use parlour_protocol::Timestamp;
 use tokio::io::AsyncWriteExt;
 use uuid::Uuid;
 
-use super::{Blob, BlobError, Blobs, Declared, HEAD, Measured, Purpose, Signature, Signer};
+use super::{Blob, BlobError, Blobs, Declared, HEAD, Measured, Purpose, Shown, Signature, Signer};
 
 /// Bytes that are still coming.
 const INCOMING: &str = "incoming";
-/// Where addresses of this server begin.
-const ADDRESSES: &str = "/v1/files/";
 
 /// The folder of files of a data folder.
 pub(crate) fn files_of(data_dir: &Path) -> PathBuf {
@@ -42,16 +40,6 @@ impl FolderBlobs {
         }
         DirBuilder::new().recursive(true).mode(0o700).create(&incoming)?;
         Ok(Self { folder, signer })
-    }
-
-    /// What an address is good for; none when it is not one of this server, or over.
-    pub(crate) fn verify(&self, signed: &str, now: Timestamp) -> Option<Signature> {
-        let signature = self.signer.verify(signed)?;
-        signature.expires_at.is_none_or(|expires_at| expires_at > now).then_some(signature)
-    }
-
-    fn address(&self, signature: &Signature) -> String {
-        format!("{ADDRESSES}{}", self.signer.sign(signature))
     }
 
     /// Spread over 256 folders.
@@ -123,11 +111,11 @@ impl Blobs for FolderBlobs {
     fn upload_url(&self, blob: Blob, declared: Declared<'_>, expires_at: Timestamp) -> String {
         let Declared { mimetype, size } = declared;
         let mimetype = mimetype.to_owned();
-        self.address(&Signature { purpose: Purpose::Upload(size), blob, expires_at: Some(expires_at), mimetype })
+        self.signer.address(&Signature { purpose: Purpose::Upload(size), blob, expires_at: Some(expires_at), mimetype })
     }
 
-    fn download_url(&self, blob: Blob, expires_at: Option<Timestamp>) -> String {
-        self.address(&Signature { purpose: Purpose::Download, blob, expires_at, mimetype: String::new() })
+    fn download_url(&self, blob: Blob, _shown: Shown<'_>, expires_at: Timestamp) -> String {
+        self.signer.download_address(blob, Some(expires_at))
     }
 
     async fn measure(&self, blob: Blob) -> Result<Option<Measured>, BlobError> {
@@ -140,7 +128,7 @@ impl Blobs for FolderBlobs {
             let size = file.metadata()?.len();
             let mut head = Vec::with_capacity(HEAD);
             file.take(HEAD as u64).read_to_end(&mut head)?;
-            Ok(Some(Measured { size, head }))
+            Ok(Some(Measured { size, head, mimetype: None }))
         })
         .await
     }
@@ -169,6 +157,10 @@ impl Blobs for FolderBlobs {
             _ => Ok(()),
         })
         .await
+    }
+
+    fn origin(&self) -> Option<String> {
+        None
     }
 }
 

@@ -12,6 +12,8 @@ use super::{Blob, DeclaredSize, Part};
 const CODE: usize = 32;
 /// Bytes before the type: purpose, file, expiry, size.
 const FIXED: usize = 1 + 16 + 8 + 8;
+/// Where addresses of this server begin.
+const ADDRESSES: &str = "/v1/files/";
 /// Longest address that is looked at.
 const LONGEST: usize = 1024;
 
@@ -70,6 +72,22 @@ impl Signer {
     /// Whether this is the code of bytes, in a time that tells nothing.
     pub(crate) fn is_code(&self, scope: &str, bytes: &[u8], code: &[u8]) -> bool {
         self.mac(scope, bytes).verify_slice(code).is_ok()
+    }
+
+    /// The address of this server that gives bytes; one that never expires is always the same.
+    pub(crate) fn download_address(&self, blob: Blob, expires_at: Option<Timestamp>) -> String {
+        self.address(&Signature { purpose: Purpose::Download, blob, expires_at, mimetype: String::new() })
+    }
+
+    /// An address of this server.
+    pub(crate) fn address(&self, signature: &Signature) -> String {
+        format!("{ADDRESSES}{}", self.sign(signature))
+    }
+
+    /// What an address is good for; none when it is not one of this server, or over.
+    pub(crate) fn open(&self, signed: &str, now: Timestamp) -> Option<Signature> {
+        let signature = self.verify(signed)?;
+        signature.expires_at.is_none_or(|expires_at| expires_at > now).then_some(signature)
     }
 
     /// The text of a signature.

@@ -45,6 +45,10 @@ const SETTINGS: &[(&str, Kind)] = &[
     ("database_connections", Kind::Integer),
     ("database_wait", Kind::Text),
     ("database_statement_timeout", Kind::Text),
+    #[cfg(feature = "azure-blob")]
+    ("azure_blob.connection_string", Kind::Text),
+    #[cfg(feature = "azure-blob")]
+    ("azure_blob.container", Kind::Text),
     ("public_url", Kind::Text),
     ("registration", Kind::Text),
     ("allowed_origins", Kind::List),

@@ -7,7 +7,7 @@ use parlour_protocol::{
 };
 
 use super::{
-    blob_error, looks_like,
+    THUMBNAIL_TYPE, blob_error, looks_like,
     uploads::{after, check_room},
 };
 use crate::{
@@ -77,6 +77,9 @@ async fn check_bytes(
     if measured.size != upload.size {
         return wrong("the bytes are not as many as declared");
     }
+    if !measured.came_as(&upload.mimetype) {
+        return wrong("the bytes came with another type than declared");
+    }
     if !looks_like(&upload.mimetype, &measured.head) {
         return wrong("the bytes are not of the type declared");
     }
@@ -84,6 +87,7 @@ async fn check_bytes(
         let thumbnail = state.files.blobs.measure(Blob::thumbnail(upload.file_id.uuid())).await.map_err(blob_error)?;
         match thumbnail {
             None => return wrong("the thumbnail was not uploaded"),
+            Some(thumbnail) if !thumbnail.came_as(THUMBNAIL_TYPE) => return wrong("the thumbnail is of another type"),
             Some(thumbnail) if thumbnail.size > state.limits.thumbnail_bytes.into() => {
                 return wrong("the thumbnail is too large");
             }

@@ -12,7 +12,6 @@ use super::{
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    blobs::Blob,
     directory::{
         files::{self, CreateError, FileKind, StoredFile},
         nonces::{self, FirstResult},
@@ -52,7 +51,7 @@ pub(crate) async fn create(
     };
     let expires_at = after(now, state.limits.upload_expires_ms);
     let reply = ImageUploadReply {
-        image: state.files.blobs.download_url(Blob::original(file.file_id.uuid()), None),
+        image: state.files.public_address(file.file_id),
         upload_url: original_url(state, &file, expires_at),
         expires_at,
     };

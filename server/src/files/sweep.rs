@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::uploads::after;
 use crate::{
-    blobs::{Blob, BlobError, Blobs},
+    blobs::{Blob, BlobError, Blobs, Signer},
     directory::files::{self, FileKind, StoredFile},
     store::{StoreError, db::Db},
 };
@@ -34,12 +34,13 @@ pub(crate) enum SweepError {
 pub(crate) struct Sweeper {
     db: Db,
     blobs: Arc<dyn Blobs>,
+    signer: Signer,
     keep_ms: u64,
 }
 
 impl Sweeper {
-    pub(crate) fn new(db: Db, blobs: Arc<dyn Blobs>, keep_ms: u64) -> Self {
-        Self { db, blobs, keep_ms: keep_ms.min(limits::NONCE_KEEP_MS.unsigned_abs()) }
+    pub(crate) fn new(db: Db, blobs: Arc<dyn Blobs>, signer: Signer, keep_ms: u64) -> Self {
+        Self { db, blobs, signer, keep_ms: keep_ms.min(limits::NONCE_KEEP_MS.unsigned_abs()) }
     }
 
     /// Goes on until `stop`.
@@ -77,7 +78,7 @@ impl Sweeper {
     async fn delete(&self, file: &StoredFile, now: Timestamp) -> Result<(), SweepError> {
         let original = Blob::original(file.file_id.uuid());
         if file.kind == FileKind::Image && file.expires_at != Some(Timestamp::from_millis(0)) {
-            let image = self.blobs.download_url(original, None);
+            let image = self.signer.download_address(original, None);
             if files::is_shown(&self.db, &image, file.user_id).await? {
                 return Ok(files::prolong(&self.db, file.file_id, after(now, self.keep_ms)).await?);
             }

@@ -7,11 +7,11 @@ use parlour_protocol::{
     operation::{FileReference, FileUrl, FileUrls, FileUrlsReply},
 };
 
-use super::{blob_error, uploads::after};
+use super::{THUMBNAIL_TYPE, blob_error, thumbnail_name, uploads::after};
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    blobs::Blob,
+    blobs::{Blob, Shown},
     directory::files::{self, FileKind, StoredFile},
     error::store_error,
 };
@@ -38,11 +38,15 @@ pub(crate) async fn urls(state: &AppState, caller: &Caller, data: FileUrls) -> R
         } else {
             state.files.blobs.measure(thumbnail).await.map_err(blob_error)?.is_some()
         };
+        let blobs = &state.files.blobs;
+        let shown = Shown { filename: &file.filename, mimetype: &file.mimetype };
+        let small = thumbnail_name(&file.filename);
+        let small = Shown { filename: &small, mimetype: THUMBNAIL_TYPE };
         reply.files.push(FileUrl {
             file_id: file.file_id,
-            url: state.files.blobs.download_url(Blob::original(file.file_id.uuid()), Some(expires_at)),
+            url: blobs.download_url(Blob::original(file.file_id.uuid()), shown, expires_at),
             expires_at,
-            thumbnail_url: has_thumbnail.then(|| state.files.blobs.download_url(thumbnail, Some(expires_at))),
+            thumbnail_url: has_thumbnail.then(|| blobs.download_url(thumbnail, small, expires_at)),
         });
     }
     Ok(reply)

@@ -2,13 +2,13 @@
 
 mod range;
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
 };
 use futures_util::StreamExt;
 use parlour_protocol::{ErrorCode, ProtocolError, Timestamp};
@@ -19,14 +19,16 @@ use self::range::{Wanted, wanted};
 use super::{error::HttpError, extract::Segment};
 use crate::{
     app::AppState,
-    blobs::{DeclaredSize, Part, Purpose, Signature},
+    blobs::{DeclaredSize, Part, Purpose, Shown, Signature, disposition},
     directory::files::{self, StoredFile},
     error::store_error,
-    files::{THUMBNAIL_TYPE, blob_error},
+    files::{THUMBNAIL_TYPE, blob_error, thumbnail_name},
 };
 
 /// Longest wait for the next bytes of an upload.
 const STALL: Duration = Duration::from_secs(30);
+/// How long a browser may remember where bytes lie.
+const LASTING_MS: i64 = 30 * 60_000;
 /// Longest time for an upload.
 const UPLOAD: Duration = Duration::from_secs(15 * 60);
 
@@ -53,11 +55,12 @@ pub(super) async fn put(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, HttpError> {
-    let signature = state.files.folder.verify(&signed, Timestamp::now()).ok_or_else(over)?;
+    let signature = state.files.signer.open(&signed, Timestamp::now()).ok_or_else(over)?;
+    let folder = state.files.folder.as_ref().ok_or_else(over)?;
     let Purpose::Upload(size) = signature.purpose else { return Err(over()) };
     let length = check_headers(&headers, &signature, size)?;
     open_upload(&state, &signature).await?;
-    let mut incoming = state.files.folder.receive().await.map_err(blob_error)?;
+    let mut incoming = folder.receive().await.map_err(blob_error)?;
     let receive = async {
         let mut stream = body.into_data_stream();
         let mut received = 0;
@@ -74,11 +77,11 @@ pub(super) async fn put(
     tokio::time::timeout(UPLOAD, receive).await.map_err(|_| ended_early())??;
     // It may have been attached while the bytes came.
     open_upload(&state, &signature).await?;
-    state.files.folder.keep(incoming, signature.blob).await.map_err(blob_error)?;
+    folder.keep(incoming, signature.blob).await.map_err(blob_error)?;
     // Or given up, and swept before they were in place.
     if find(&state, &signature).await?.is_none() {
         use crate::blobs::Blobs;
-        state.files.folder.remove(signature.blob).await.map_err(blob_error)?;
+        folder.remove(signature.blob).await.map_err(blob_error)?;
         return Err(over());
     }
     Ok(StatusCode::CREATED)
@@ -132,13 +135,14 @@ pub(super) async fn get(
     method: Method,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
-    let signature = state.files.folder.verify(&signed, Timestamp::now()).ok_or_else(over)?;
+    let signature = state.files.signer.open(&signed, Timestamp::now()).ok_or_else(over)?;
     if signature.purpose != Purpose::Download {
         return Err(over());
     }
     let gone = || HttpError::from(ProtocolError::not_found("the file is gone"));
     let file = find(&state, &signature).await?.ok_or_else(gone)?;
-    let mut bytes = state.files.folder.read(signature.blob).await.map_err(blob_error)?.ok_or_else(gone)?;
+    let Some(folder) = &state.files.folder else { return elsewhere(&state, &file, &signature).await };
+    let mut bytes = folder.read(signature.blob).await.map_err(blob_error)?.ok_or_else(gone)?;
     let metadata = bytes.metadata().await.map_err(|error| read_failed(&error))?;
     let size = metadata.len();
     // Bytes that are replaced get another one.
@@ -168,6 +172,22 @@ pub(super) async fn get(
     Ok(response)
 }
 
+/// Shows the way to bytes that lie elsewhere. Nobody looked at them when they came, so that this is done now.
+async fn elsewhere(state: &AppState, file: &StoredFile, signature: &Signature) -> Result<Response, HttpError> {
+    let gone = || HttpError::from(ProtocolError::not_found("the file is gone"));
+    let blobs = &state.files.blobs;
+    let measured = blobs.measure(signature.blob).await.map_err(blob_error)?.ok_or_else(gone)?;
+    let (filename, mimetype) = shown(file, signature);
+    if signature.blob.part == Part::Original && (measured.size != file.size || !measured.came_as(mimetype)) {
+        return Err(gone());
+    }
+    let expires_at = Timestamp::now().plus_millis(2 * LASTING_MS);
+    let address = blobs.download_url(signature.blob, Shown { filename: &filename, mimetype }, expires_at);
+    let mut response = Redirect::temporary(&address).into_response();
+    set(response.headers_mut(), header::CACHE_CONTROL, &format!("private, max-age={}", LASTING_MS / 1000));
+    Ok(response)
+}
+
 fn content(status: StatusCode, bytes: tokio::fs::File, length: u64, method: &Method) -> Response {
     let body = if method == Method::HEAD {
         Body::empty()
@@ -179,34 +199,22 @@ fn content(status: StatusCode, bytes: tokio::fs::File, length: u64, method: &Met
     response
 }
 
+/// Name and type of bytes.
+fn shown<'f>(file: &'f StoredFile, signature: &Signature) -> (Cow<'f, str>, &'f str) {
+    match signature.blob.part {
+        Part::Original => (file.filename.as_str().into(), &file.mimetype),
+        Part::Thumbnail => (thumbnail_name(&file.filename).into(), THUMBNAIL_TYPE),
+    }
+}
+
 fn describe(headers: &mut HeaderMap, file: &StoredFile, signature: &Signature, etag: &str) {
-    let (mimetype, filename) = match signature.blob.part {
-        Part::Original => (file.mimetype.as_str(), file.filename.clone()),
-        Part::Thumbnail => (THUMBNAIL_TYPE, format!("{}.webp", file.filename)),
-    };
+    let (filename, mimetype) = shown(file, signature);
     set(headers, header::CONTENT_TYPE, mimetype);
     set(headers, header::CONTENT_DISPOSITION, &disposition(&filename));
     set(headers, header::ETAG, etag);
     set(headers, header::ACCEPT_RANGES, "bytes");
     let caching = if signature.expires_at.is_some() { "private, max-age=86400" } else { "public, max-age=300" };
     set(headers, header::CACHE_CONTROL, caching);
-}
-
-/// An attachment with its name, also for those who read ASCII alone.
-fn disposition(filename: &str) -> String {
-    let plain = |character: char| {
-        if character.is_ascii_graphic() && !"\"\\%".contains(character) || character == ' ' { character } else { '_' }
-    };
-    let ascii: String = filename.chars().map(plain).collect();
-    let mut encoded = String::new();
-    for byte in filename.bytes() {
-        if byte.is_ascii_alphanumeric() || b"!#$&+-.^_`|~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
 }
 
 fn lists(headers: &HeaderMap, name: &HeaderName, etag: &str) -> bool {

@@ -1,13 +1,16 @@
 //! The browser page, embedded in the program, and the description of the protocol.
 
+use std::sync::Arc;
+
 use axum::{
-    extract::Request,
+    extract::{Request, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{Html, IntoResponse, Response},
 };
 use rust_embed::{Embed, EmbeddedFile};
 
-use super::{error, headers::PAGE_POLICY};
+use super::{error, headers::page_policy};
+use crate::app::AppState;
 
 const ASYNCAPI: &str = include_str!("../../../protocol/generated/asyncapi.json");
 
@@ -26,7 +29,7 @@ const HASHED: &str = "assets/";
 struct Files;
 
 /// Everything that is no other route: the page, its files, or nothing.
-pub(super) async fn page(request: Request) -> Response {
+pub(super) async fn page(State(state): State<Arc<AppState>>, request: Request) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return error::not_found().into_response();
     }
@@ -34,8 +37,8 @@ pub(super) async fn page(request: Request) -> Response {
     let is_page = path.is_empty() || path == "index.html" || is_place(path);
     let file = if is_page { "index.html" } else { path };
     match Files::get(file) {
-        Some(embedded) => answer(file, &embedded, request.headers()),
-        None if is_page => not_built(),
+        Some(embedded) => protected(&state, answer(file, &embedded, request.headers())),
+        None if is_page => protected(&state, Html(NOT_BUILT).into_response()),
         None => error::not_found().into_response(),
     }
 }
@@ -71,7 +74,6 @@ fn answer(file: &str, embedded: &EmbeddedFile, asked: &HeaderMap) -> Response {
     if let Ok(etag) = HeaderValue::from_str(&etag) {
         headers.insert(header::ETAG, etag);
     }
-    protect(headers);
     response
 }
 
@@ -79,14 +81,12 @@ fn content_type(kind: &str) -> String {
     if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind.to_owned() }
 }
 
-fn not_built() -> Response {
-    let mut response = Html(NOT_BUILT).into_response();
-    protect(response.headers_mut());
-    response
-}
-
-fn protect(headers: &mut HeaderMap) {
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
+fn protected(state: &AppState, mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    if let Ok(policy) = HeaderValue::from_str(&page_policy(state.files.blobs.origin())) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
     headers.insert("permissions-policy", HeaderValue::from_static("camera=(), microphone=(), geolocation=()"));
+    response
 }

@@ -9,7 +9,7 @@ use parlour_protocol::{
 use crate::{
     accounts::caller::Caller,
     app::AppState,
-    blobs::Blob,
+    blobs::{Blob, Shown},
     clock,
     directory::{
         emoji,
@@ -98,7 +98,8 @@ pub(crate) async fn create(state: &AppState, caller: &Caller, data: EmojiCreate)
     let measured = state.files.blobs.measure(Blob::original(file.file_id.uuid())).await.map_err(blob_error)?;
     let measured = measured.ok_or_else(|| ProtocolError::bad_field("/emojiId", "the bytes were not uploaded"))?;
     let is_too_big = measured.size > state.limits.emoji_bytes.into();
-    if measured.size != file.size || is_too_big || !looks_like(&file.mimetype, &measured.head) {
+    let is_declared = measured.size == file.size && measured.came_as(&file.mimetype);
+    if !is_declared || is_too_big || !looks_like(&file.mimetype, &measured.head) {
         return Err(ProtocolError::bad_field("/emojiId", "the bytes are not as declared"));
     }
     let emoji = CustomEmoji {
@@ -162,7 +163,8 @@ pub(crate) async fn list(
 
 fn with_url(state: &AppState, emoji: CustomEmoji) -> CustomEmoji {
     let expires_at = after(Timestamp::now(), state.limits.download_expires_ms);
-    let url = state.files.blobs.download_url(Blob::original(emoji.emoji_id.uuid()), Some(expires_at));
+    let shown = Shown { filename: &emoji.name, mimetype: &emoji.mimetype };
+    let url = state.files.blobs.download_url(Blob::original(emoji.emoji_id.uuid()), shown, expires_at);
     CustomEmoji { url, url_expires_at: Some(expires_at), ..emoji }
 }
 

@@ -13,6 +13,7 @@
 //! | `messages` | send, nonce, edit, delete, bodies |
 //! | `reading` | lists, cursors, around, get, threads |
 //! | `files` | uploads, their addresses, attaching, discarding, deleting |
+//! | `azure_files` | the same in a container of Azure's storage |
 //! | `gate` | who may write when: read-only, slowmode |
 //! | `reactions`, `polls`, `pins` | what is done with a message that is there |
 //! | `threads`, `forwards` | replies, who follows, copies in other rooms |
@@ -38,6 +39,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod accounts;
+mod azure_files;
 mod blocks;
 mod connection;
 mod direct_messages;

@@ -7,6 +7,8 @@ export function upload(url: string, bytes: Blob, mimetype: string, signal?: Abor
     const request = new XMLHttpRequest();
     request.open("PUT", url);
     request.setRequestHeader("Content-Type", mimetype);
+    // At an address of Azure's storage, which wants to know what is brought.
+    if (/^https?:/.test(url)) request.setRequestHeader("x-ms-blob-type", "BlockBlob");
     request.upload.onprogress = ({ loaded, total }) => progress?.(total > 0 ? loaded / total : 0);
     request.onload = () => (request.status < 300 ? resolve() : reject(refusal(request)));
     request.onerror = request.onabort = () => reject(noAnswer("the upload was broken off"));
