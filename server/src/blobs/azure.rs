@@ -35,6 +35,8 @@ impl AzureBlobs {
     /// # Errors
     /// With what failed, for people.
     pub(crate) async fn open(account: StorageAccount, container: String) -> Result<Self, BlobError> {
+        // Only the first one of a process counts.
+        drop(rustls::crypto::ring::default_provider().install_default());
         let client = Client::builder().connect_timeout(PATIENCE).timeout(PATIENCE).no_proxy().build().map_err(failed)?;
         let blobs = Self { account, container, client };
         let query = container_query(&blobs.account, ContainerRight::Create, own_expiry());

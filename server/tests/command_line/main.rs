@@ -137,6 +137,16 @@ fn a_database_that_cannot_be_used_is_told_in_one_line_with_exit_code_2() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let complaint = format!("PARLOUR_DATABASE_URL: Postgres at 127.0.0.1:{port} is not reached");
     expect_complaint(&with_url(&format!("postgres://ada@127.0.0.1:{port}/x")), 2, &complaint);
+    let azure = |connection_string: &str| {
+        let mut command = parlour(folder.path());
+        command.env("PARLOUR_AZURE_BLOB_CONNECTION_STRING", connection_string);
+        command.args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap()
+    };
+    expect_complaint(&azure("AccountName=tea"), 2, "PARLOUR_AZURE_BLOB_CONNECTION_STRING: has no AccountKey");
+    let output = azure(&format!("AccountName=tea;AccountKey=a2V5;BlobEndpoint=http://127.0.0.1:{port}/tea"));
+    let said = text(&output.stderr);
+    let complaint = format!("PARLOUR_AZURE_BLOB_CONNECTION_STRING: the store of files failed: http://127.0.0.1:{port} is");
+    assert!(output.status.code() == Some(2) && said.contains(&complaint), "{said}");
     if let Ok(url) = std::env::var("PARLOUR_TEST_POSTGRES_URL") {
         let place = url.rsplit_once('/').unwrap().0;
         let output = with_url(&format!("{place}/absent"));
