@@ -43,6 +43,11 @@ export PARLOUR_TEST_REQUIRE_POSTGRES=1 PARLOUR_TEST_REQUIRE_AZURITE=1 PARLOUR_TE
 scripts/web.sh
 step "build" cargo build --workspace --all-features --bins --examples --locked
 step "Rust tests" scripts/with-postgres.sh scripts/with-azurite.sh "${rust_tests[@]}"
+# What users see must not depend on the database.
+acceptance_on_postgres() {
+  scripts/with-postgres.sh bash -c 'PARLOUR_TEST_DATABASE_URL="$PARLOUR_TEST_POSTGRES_URL" exec "$@"' _ "$@"
+}
+step "acceptance on Postgres" acceptance_on_postgres scripts/with-azurite.sh "${rust_tests[@]}" --test acceptance
 step "doctests" cargo test --workspace --all-features --doc --locked
 step "kill -9 under load" target/debug/parlour-load crash --server-bin target/debug/parlour --rounds 4
 step "page, unit tests" npm --prefix server/web test
