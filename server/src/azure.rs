@@ -24,7 +24,9 @@ pub(crate) struct StorageAccount {
 
 impl fmt::Debug for StorageAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StorageAccount").field("name", &self.name).field("blobs", &self.blobs)
+        f.debug_struct("StorageAccount")
+            .field("name", &self.name)
+            .field("blobs", &self.blobs)
             .field("tables", &self.tables)
             .finish_non_exhaustive()
     }
@@ -53,7 +55,8 @@ impl StorageAccount {
         }
         let [name, key, blobs, tables, protocol, suffix] = known.map(|(_, value)| value);
         let name = name.filter(|name| !name.is_empty()).ok_or("has no AccountName")?.to_owned();
-        let key = STANDARD.decode(key.ok_or("has no AccountKey")?).map_err(|_| "has an AccountKey that is not base64")?;
+        let key =
+            STANDARD.decode(key.ok_or("has no AccountKey")?).map_err(|_| "has an AccountKey that is not base64")?;
         let (protocol, suffix) = (protocol.unwrap_or("https"), suffix.unwrap_or("core.windows.net"));
         let endpoint = |given: Option<&str>, service: &str| {
             let usual = || format!("{protocol}://{name}.{service}.{suffix}");
@@ -89,9 +92,13 @@ mod tests {
         let account = StorageAccount::parse(text).unwrap();
         assert_eq!((account.name.as_str(), account.blobs.as_str()), ("tea", "https://tea.blob.core.windows.net"));
         assert_eq!(account.tables, "https://tea.table.core.windows.net");
-        let text = "AccountName=dev;AccountKey=a2V5;BlobEndpoint=http://127.0.0.1:1/dev/;TableEndpoint=http://127.0.0.1:2/dev";
+        let text =
+            "AccountName=dev;AccountKey=a2V5;BlobEndpoint=http://127.0.0.1:1/dev/;TableEndpoint=http://127.0.0.1:2/dev";
         let account = StorageAccount::parse(text).unwrap();
-        assert_eq!((account.blobs.as_str(), account.tables.as_str()), ("http://127.0.0.1:1/dev", "http://127.0.0.1:2/dev"));
+        assert_eq!(
+            (account.blobs.as_str(), account.tables.as_str()),
+            ("http://127.0.0.1:1/dev", "http://127.0.0.1:2/dev")
+        );
         assert!(!format!("{account:?}").contains("a2V5"), "the key is not shown");
     }
 

@@ -17,7 +17,8 @@ struct Postgres {
 }
 
 /// Tells the address, and restarts for each line.
-const SERVE: &str = r#"echo "$PARLOUR_TEST_POSTGRES_URL"; while read -r _; do "$PARLOUR_TEST_POSTGRES_RESTART"; echo done; done"#;
+const SERVE: &str =
+    r#"echo "$PARLOUR_TEST_POSTGRES_URL"; while read -r _; do "$PARLOUR_TEST_POSTGRES_RESTART"; echo done; done"#;
 
 impl Postgres {
     /// None, visibly, where Postgres is not installed; a failure then when `PARLOUR_TEST_REQUIRE_POSTGRES` is set.

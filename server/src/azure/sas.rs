@@ -42,10 +42,9 @@ pub(crate) fn blob_query(
     let resource = format!("/blob/{name}/{container}/{blob}");
     // Rights, start, expiry, resource, policy, addresses, protocol, version, kind, snapshot, and the headers:
     // caching, disposition, encoding, language, type.
-    let text = [
-        rights, "", &expires, &resource, "", "", protocol, VERSION, "b", "", caching, disposition, "", "", mimetype,
-    ]
-    .join("\n");
+    let text =
+        [rights, "", &expires, &resource, "", "", protocol, VERSION, "b", "", caching, disposition, "", "", mimetype]
+            .join("\n");
     query(&[
         ("sv", VERSION),
         ("sr", "b"),

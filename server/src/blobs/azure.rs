@@ -37,7 +37,8 @@ impl AzureBlobs {
     pub(crate) async fn open(account: StorageAccount, container: String) -> Result<Self, BlobError> {
         // Only the first one of a process counts.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let client = Client::builder().connect_timeout(PATIENCE).timeout(PATIENCE).no_proxy().build().map_err(failed)?;
+        let client =
+            Client::builder().connect_timeout(PATIENCE).timeout(PATIENCE).no_proxy().build().map_err(failed)?;
         let blobs = Self { account, container, client };
         let query = container_query(&blobs.account, ContainerRight::Create, own_expiry());
         let address = format!("{}/{}?restype=container&{query}", blobs.account.blobs, blobs.container);
@@ -93,7 +94,9 @@ impl AzureBlobs {
         loop {
             let outcome = self.client.request(method.clone(), address).headers(headers.clone()).send().await;
             let is_passing = match &outcome {
-                Ok(response) => response.status().is_server_error() || response.status() == StatusCode::TOO_MANY_REQUESTS,
+                Ok(response) => {
+                    response.status().is_server_error() || response.status() == StatusCode::TOO_MANY_REQUESTS
+                }
                 Err(_) => true,
             };
             match waits.next() {

@@ -20,7 +20,11 @@ struct Subject {
 }
 
 enum Way {
-    Folder { folder: Arc<FolderBlobs>, signer: Signer, _place: TempDir },
+    Folder {
+        folder: Arc<FolderBlobs>,
+        signer: Signer,
+        _place: TempDir,
+    },
     #[cfg(feature = "azure-blob")]
     Http(reqwest::Client),
 }
@@ -104,7 +108,10 @@ impl Subject {
                 }
                 assert_eq!(answer.headers()["content-type"], "text/plain", "whatever it came as");
                 let disposition = answer.headers()["content-disposition"].to_str().unwrap();
-                assert_eq!(disposition, "attachment; filename=\"tea ___.txt\"; filename*=UTF-8''tea%20%22%C3%BC%22.txt");
+                assert_eq!(
+                    disposition,
+                    "attachment; filename=\"tea ___.txt\"; filename*=UTF-8''tea%20%22%C3%BC%22.txt"
+                );
                 Some(answer.bytes().await.unwrap().to_vec())
             }
         }

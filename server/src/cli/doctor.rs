@@ -160,7 +160,8 @@ impl ServerSettings {
         let what = format!("it has fsync {fsync} and synchronous_commit {synchronous_commit}");
         let advice = "messages that were acknowledged could be lost in a crash; set both to on";
         report.tell(is_durable, &what, advice);
-        let what = format!("{used} of its {max_connections} connections are in use, a server takes up to {connections}");
+        let what =
+            format!("{used} of its {max_connections} connections are in use, a server takes up to {connections}");
         let advice = "raise max_connections of Postgres, or lower database_connections";
         report.tell(connections + SPARE_CONNECTIONS <= *max_connections, &what, advice);
     }

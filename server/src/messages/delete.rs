@@ -22,7 +22,7 @@ use crate::{
 pub(crate) async fn delete(state: &AppState, caller: &Caller, data: MessageDelete) -> Result<RevReply, ProtocolError> {
     let generation = state.store.generation();
     let access = state.rooms.reader(data.room_id, caller.user_id).await?;
-    find_for(state, &access, data.row_key, MessageOperation::Delete).await?;
+    let message = find_for(state, &access, data.row_key, MessageOperation::Delete).await?;
     let append = Append {
         room_id: data.room_id,
         now: clock::now_nanos(),
@@ -31,5 +31,8 @@ pub(crate) async fn delete(state: &AppState, caller: &Caller, data: MessageDelet
         change: RoomChange::Delete { row_key: data.row_key },
     };
     let appended = state.store.append(append).await.await.map_err(append_error)?;
+    if !message.files.is_empty() {
+        state.files.released();
+    }
     Ok(RevReply { rev: appended.rev })
 }

@@ -16,10 +16,8 @@ async fn server() -> Option<Server> {
         return None;
     };
     let container = format!("accept-{}", uuid::Uuid::new_v4().simple());
-    let settings = [
-        ("PARLOUR_AZURE_BLOB_CONNECTION_STRING", account.as_str()),
-        ("PARLOUR_AZURE_BLOB_CONTAINER", &container),
-    ];
+    let settings =
+        [("PARLOUR_AZURE_BLOB_CONNECTION_STRING", account.as_str()), ("PARLOUR_AZURE_BLOB_CONTAINER", &container)];
     Some(Server::with(&settings).await)
 }
 

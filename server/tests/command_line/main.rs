@@ -145,7 +145,8 @@ fn a_database_that_cannot_be_used_is_told_in_one_line_with_exit_code_2() {
     expect_complaint(&azure("AccountName=tea"), 2, "PARLOUR_AZURE_BLOB_CONNECTION_STRING: has no AccountKey");
     let output = azure(&format!("AccountName=tea;AccountKey=a2V5;BlobEndpoint=http://127.0.0.1:{port}/tea"));
     let said = text(&output.stderr);
-    let complaint = format!("PARLOUR_AZURE_BLOB_CONNECTION_STRING: the store of files failed: http://127.0.0.1:{port} is");
+    let complaint =
+        format!("PARLOUR_AZURE_BLOB_CONNECTION_STRING: the store of files failed: http://127.0.0.1:{port} is");
     assert!(output.status.code() == Some(2) && said.contains(&complaint), "{said}");
     if let Ok(url) = std::env::var("PARLOUR_TEST_POSTGRES_URL") {
         let place = url.rsplit_once('/').unwrap().0;

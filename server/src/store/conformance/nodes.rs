@@ -41,8 +41,7 @@ async fn fifty_writers_on_two_nodes_share_one_order(subject: Subject) {
     let mut writers = Vec::new();
     for writer in 0..50 {
         // One node is three seconds ahead of the other.
-        let (store, now) =
-            if writer % 2 == 0 { (&subject.store, now) } else { (&other, now + 3_000_000_000) };
+        let (store, now) = if writer % 2 == 0 { (&subject.store, now) } else { (&other, now + 3_000_000_000) };
         let store = Arc::clone(store);
         writers.push(tokio::spawn(async move {
             let mut sent = Vec::new();
@@ -72,10 +71,8 @@ async fn one_nonce_on_two_nodes_is_one_message(subject: Subject) {
     for round in 0..20 {
         let body = format!("round {round}");
         let now = subject.now();
-        let (one, two) = tokio::join!(
-            post(&subject.store, room_id, owner, now, &body),
-            post(&other, room_id, owner, now, &body)
-        );
+        let (one, two) =
+            tokio::join!(post(&subject.store, room_id, owner, now, &body), post(&other, room_id, owner, now, &body));
         let row_keys: HashSet<_> = [one, two].into_iter().map(|sent| sent.unwrap().message.unwrap().row_key).collect();
         assert_eq!(row_keys.len(), 1);
     }

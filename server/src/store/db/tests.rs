@@ -103,7 +103,8 @@ async fn a_statement_that_takes_too_long_is_ended_and_the_next_one_works() {
 async fn a_caller_who_finds_no_connection_is_told_in_time() {
     let Some(options) = TestDb::empty_schema().await else { return };
     let wait = std::time::Duration::from_millis(200);
-    let db = open_postgres_with(options, ServerLimits { connections: 1, wait, ..ServerLimits::default() }).await.unwrap();
+    let db =
+        open_postgres_with(options, ServerLimits { connections: 1, wait, ..ServerLimits::default() }).await.unwrap();
     let held = db.begin().await.unwrap();
     let outcome = db.read("select 1").execute().await;
     assert!(matches!(outcome, Err(DbError::Store(StoreError::Unavailable(_)))), "{outcome:?}");
