@@ -52,8 +52,9 @@ describe("slash commands", { concurrency: 1 }, () => {
 
   test("a poll and a topic are made by one line", async () => {
     await ada.say("/poll Tea at four? | yes | no, later");
-    await bob.page.getByText("Tea at four?").waitFor();
-    await bob.page.getByText("no, later").waitFor();
+    const poll = bob.page.getByRole("group", { name: "Poll: Tea at four?" });
+    await poll.getByRole("button", { name: "yes" }).waitFor();
+    await poll.getByRole("button", { name: "no, later" }).waitFor();
     await ada.say("/topic All about tea");
     await bob.page.locator(".room-title .topic", { hasText: "All about tea" }).waitFor();
     await bob.say("/topic Mine");
@@ -97,7 +98,12 @@ describe("what is planned", { concurrency: 1 }, () => {
 
   test("a time that the clocks skip is shown as what it will be, and confirmed", async () => {
     const viewer = await pair.join("Cleo", { timezoneId: "Europe/Stockholm" });
-    await viewer.composer.fill("/remind 2031-03-30 02:30 change the clocks");
+    // The last Sunday of the next March: 02:00 becomes 03:00.
+    const now = new Date();
+    const march = new Date(Date.UTC(now.getUTCFullYear() + (now.getUTCMonth() < 2 ? 0 : 1), 2, 31));
+    march.setUTCDate(31 - march.getUTCDay());
+    const day = march.toISOString().slice(0, 10);
+    await viewer.composer.fill(`/remind ${day} 02:30 change the clocks`);
     await viewer.page.locator("#slash-hint").getByText(/0?3:30/).waitFor();
     await viewer.composer.press("Enter");
     await viewer.page.getByRole("alert").getByText("Press Enter again").waitFor();
@@ -105,7 +111,7 @@ describe("what is planned", { concurrency: 1 }, () => {
     await viewer.page.getByText("You will be reminded:").waitFor();
     assert.equal(await viewer.composer.inputValue(), "");
     const { items } = await pair.server.rpc(viewer.page, "schedule.mine", {});
-    assert.deepEqual(items.map(({ job }) => [job.payload, job.runAt]), [[{ type: "Reminder", text: "change the clocks" }, "2031-03-30T01:30:00.000Z"]]);
+    assert.deepEqual(items.map(({ job }) => [job.payload, job.runAt]), [[{ type: "Reminder", text: "change the clocks" }, `${day}T01:30:00.000Z`]]);
     await viewer.context.close();
   });
 
@@ -128,9 +134,10 @@ describe("what is planned", { concurrency: 1 }, () => {
     await panel(ada).getByLabel("New time").fill("soonish");
     await panel(ada).getByText("That is not a time.").waitFor();
     assert.equal(await panel(ada).getByRole("button", { name: "Move" }).isEnabled(), false);
-    await panel(ada).getByLabel("New time").fill("2031-12-24T18:00Z");
+    const later = `${new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10)}T18:00:00.000Z`;
+    await panel(ada).getByLabel("New time").fill(later);
     await panel(ada).getByRole("button", { name: "Move" }).click();
-    await panel(ada).locator('time[datetime="2031-12-24T18:00:00.000Z"]').waitFor();
+    await panel(ada).locator(`time[datetime="${later}"]`).waitFor();
     assert.deepEqual(await panel(ada).locator(".job-text").allInnerTexts(), ["good <evening>"]);
   });
 
