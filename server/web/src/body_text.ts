@@ -1,5 +1,5 @@
 // A message as text: for screen readers and quotes, and as what its author typed, for editing.
-import type { Mentionable } from "./composed_body";
+import { type Mentionable, isWebAddress } from "./composed_body";
 import type { Message } from "./wire/generated";
 
 /** The server sends markup in these types only; every other body is plain text. */
@@ -37,12 +37,17 @@ export interface Editable {
   mentions: Mentionable[];
 }
 
+/** An address that became a link because it is one. */
+function isTypedLink(element: Element): boolean {
+  return element.nodeName === "A" && isWebAddress(element.textContent ?? "") && element.getAttribute("href") === element.textContent;
+}
+
 /** What to put into the editor; formatted bodies become Markdown, so that an edit keeps their formatting. */
 export function editable(message: Message): Editable {
   const body = parseBody(message.message ?? "");
   const elements = [...body.querySelectorAll("*")];
   const mentions = elements.flatMap((element) => mentionIn(element) ?? []);
-  const isPlain = elements.every((element) => element.nodeName === "BR" || element.hasAttribute("data-custom-emoji-id") || mentionIn(element));
+  const isPlain = elements.every((element) => element.nodeName === "BR" || element.hasAttribute("data-custom-emoji-id") || isTypedLink(element) || mentionIn(element));
   if (isPlain) return { text: textOf(body), format: "Text", mentions };
   return { text: markdownOf(body).replace(/\n{3,}/g, "\n\n").trim(), format: "Markdown", mentions: [] };
 }

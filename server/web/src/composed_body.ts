@@ -1,4 +1,5 @@
-// What one typed as a body of the wire: mentions that were chosen from the suggestions, and custom emoji by name. Pure.
+// What one typed as a body of the wire: mentions that were chosen from the suggestions, custom emoji by name, and
+// addresses, which the server looks at for its previews when they are links. Pure.
 
 export interface Mentionable {
   id: string;
@@ -16,23 +17,30 @@ export interface ComposedBody {
   format: "Text" | "Html";
 }
 
+/** An address in plain text. */
+export const webAddress = /\bhttps?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]}]/g;
+
+export function isWebAddress(text: string): boolean {
+  return text.match(webAddress)?.[0] === text;
+}
+
 export function composeBody(text: string, mentions: Iterable<Mentionable>, emoji: Iterable<NamedEmoji> = []): ComposedBody {
   const marks = new Map<string, string>();
   for (const mention of mentions) marks.set(`@${mention.label}`, mentionSpan(mention));
   for (const { emojiId, name } of emoji) {
     marks.set(`:${name}:`, `<span data-custom-emoji-id="${attribute(emojiId)}" data-custom-emoji-name="${attribute(name)}">:${escape(name)}:</span>`);
   }
-  if (marks.size === 0) return { message: text, format: "Text" };
   // The longest first: "@Ada Byron" before "@Ada".
   const tokens = [...marks.keys()].toSorted((a, b) => b.length - a.length).map(literal);
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${tokens.join("|")})(?![\\p{L}\\p{N}_])`, "gu");
+  const named = tokens.length > 0 ? `|(?<![\\p{L}\\p{N}_])(?:${tokens.join("|")})(?![\\p{L}\\p{N}_])` : "";
+  const pattern = new RegExp(`${webAddress.source}${named}`, "gu");
   let html = "";
   let at = 0;
   for (const match of text.matchAll(pattern)) {
-    html += escape(text.slice(at, match.index)) + marks.get(match[0])!;
+    html += escape(text.slice(at, match.index)) + (marks.get(match[0]) ?? `<a href="${attribute(match[0])}">${escape(match[0])}</a>`);
     at = match.index + match[0].length;
   }
-  if (at === 0) return { message: text, format: "Text" };
+  if (html === "") return { message: text, format: "Text" };
   return { message: html + escape(text.slice(at)), format: "Html" };
 }
 

@@ -76,7 +76,7 @@ export function send(room: RoomModel, text: string): void {
   const body = composeBody(text, mentionables(room, text), room.emoji.peek());
   post(room, { text, body: body.format === "Html" ? body : undefined, files: files.length > 0 ? files : undefined, replyRowKey: room.replyingTo.peek() });
   // Somebody is to answer: that is when one would like to be told.
-  if (room.view.peek().room.type === "DirectMessage" || body.format === "Html") offerPush();
+  if (room.view.peek().room.type === "DirectMessage" || body.message.includes('data-type="mention"')) offerPush();
   room.replyingTo.value = undefined;
   room.attachments.value = [];
   room.draftMentions.clear();

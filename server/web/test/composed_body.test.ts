@@ -1,10 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { type Mentionable, composeBody, mentionQuery, suggested } from "../src/composed_body";
+import { type Mentionable, composeBody, isWebAddress, mentionQuery, suggested } from "../src/composed_body";
 
 const ada: Mentionable = { id: "a", kind: "user", label: "Ada" };
 const byron: Mentionable = { id: "b", kind: "user", label: "Ada Byron" };
 const crew: Mentionable = { id: "r", kind: "role", label: "Crew" };
 const everyone: Mentionable = { id: "@everyone", kind: "broadcast", label: "everyone" };
+
+it("addresses become links, whole and without what ends the sentence", () => {
+  expect(composeBody("see https://a.example/x?a=1&b=2, or <b>", [])).toEqual({
+    message: 'see <a href="https://a.example/x?a=1&amp;b=2">https://a.example/x?a=1&amp;b=2</a>, or &lt;b&gt;',
+    format: "Html",
+  });
+  expect(composeBody("https://a.example/@Ada", [{ id: "u", kind: "user", label: "Ada" }]).message).toBe('<a href="https://a.example/@Ada">https://a.example/@Ada</a>');
+  expect(composeBody("ftp://a.example", [])).toEqual({ message: "ftp://a.example", format: "Text" });
+  expect([isWebAddress("https://a.example/x"), isWebAddress("https://a.example/x."), isWebAddress("x")]).toEqual([true, false, false]);
+});
 
 describe("a body", () => {
   it("without mentions or emoji is sent as it was typed", () => {

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { parseBody } from "../body_text";
+import { webAddress } from "../composed_body";
 import { people } from "../people";
 import type { RoomModel } from "../room";
 import { EmojiText } from "./custom_emoji";
@@ -12,7 +13,6 @@ const plainTags = new Set([
 ]); // prettier-ignore
 const dropped = new Set(["script", "style", "textarea", "option", "noscript", "template", "iframe", "object", "svg", "math"]);
 const safeLink = /^(https?:|mailto:|tel:|\/(?!\/))/i;
-const address = /\bhttps?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]}]/g;
 
 export function Body({ room, html }: { room: RoomModel; html: string }): JSX.Element {
   const content = useMemo(() => childrenOf(parseBody(html), false, room), [html, room]);
@@ -73,7 +73,7 @@ function isPreformatted(node: Node): boolean {
 function linked(text: string): ComponentChildren {
   const parts: ComponentChildren[] = [];
   let at = 0;
-  for (const match of text.matchAll(address)) {
+  for (const match of text.matchAll(webAddress)) {
     parts.push(text.slice(at, match.index));
     parts.push(<a href={match[0]} target="_blank" rel="noopener noreferrer nofollow">{match[0]}</a>);
     at = match.index + match[0].length;
