@@ -28,6 +28,8 @@ mod rates;
 pub(crate) mod rooms;
 pub(crate) mod schedule;
 pub(crate) mod search;
+#[cfg(feature = "service-bus")]
+pub(crate) mod service_bus;
 mod shutdown;
 pub mod store;
 mod telemetry;
