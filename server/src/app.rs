@@ -17,7 +17,7 @@ use crate::{
     },
     bus::{Bus, in_process::InProcessBus},
     clock::Skew,
-    config::{Config, DatabaseConfig},
+    config::{Config, ConfigError, DatabaseConfig},
     files::{self, Files},
     http::{self, HttpMetrics, Readiness, serve::ServeLimits},
     hub::{Access, Hub, HubLimits},
@@ -92,6 +92,9 @@ pub(crate) enum StartError {
     /// The database, after it was opened.
     #[error(transparent)]
     Db(#[from] DbError),
+    /// A service that does not take what the settings say.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// What fetches link previews.
     #[error("failed to prepare link previews: {0}")]
     Previews(#[from] reqwest::Error),
@@ -166,6 +169,10 @@ impl App {
     pub(crate) async fn start(config: Config) -> Result<Self, StartError> {
         let (draining, hub_stop, stop) = (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
         let background = TaskTracker::new();
+        #[cfg(feature = "service-bus")]
+        if let Some(service) = &config.service_bus {
+            crate::service_bus::check(service).await?;
+        }
         let db = open_database(&config).await?;
         let bus: Arc<dyn Bus> = Arc::new(InProcessBus::new());
         let skew = Skew::default();

@@ -135,7 +135,9 @@ impl CliError {
         match self {
             Self::Config(_)
             | Self::Open(OpenError::Setting { .. })
-            | Self::Start(StartError::Open(OpenError::Setting { .. }) | StartError::Blobs(..)) => 2,
+            | Self::Start(
+                StartError::Config(_) | StartError::Open(OpenError::Setting { .. }) | StartError::Blobs(..),
+            ) => 2,
             Self::Start(_) | Self::Open(_) | Self::Account(_) | Self::Db(_) | Self::Backup(_) | Self::Failed(_) => 1,
         }
     }

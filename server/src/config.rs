@@ -180,6 +180,9 @@ pub(crate) struct Config {
     /// A container for files in place of the folder.
     #[cfg(feature = "azure-blob")]
     pub(crate) azure_blob: Option<AzureBlobConfig>,
+    /// What wakes whoever posts scheduled messages, in place of this process's own clock.
+    #[cfg(feature = "service-bus")]
+    pub(crate) service_bus: Option<crate::service_bus::ConnectionString>,
     /// The log.
     pub(crate) log: LogConfig,
     /// Lets anybody who has it read the metrics.
@@ -197,6 +200,11 @@ impl Config {
     /// At the first one with a value that it cannot have.
     pub(crate) fn new(settings: &Settings) -> Result<Self, ConfigError> {
         let read = Reader(settings);
+        #[cfg(not(feature = "service-bus"))]
+        if read.is_set("service_bus.connection_string") {
+            let reason = "this program was built without Service Bus: build it with --features service-bus";
+            return Err(read.wrong("service_bus.connection_string", reason));
+        }
         let listen = read.address("listen")?.unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)));
         Ok(Self {
             listen,
@@ -217,6 +225,8 @@ impl Config {
             event_grid: event_grid(read)?,
             #[cfg(feature = "azure-blob")]
             azure_blob: azure_blob(read)?,
+            #[cfg(feature = "service-bus")]
+            service_bus: service_bus(read)?,
             log: log(read)?,
             metrics_token: read.secret("metrics_token", 16)?,
             limits: limits(read)?,
@@ -313,6 +323,18 @@ fn event_grid(read: Reader<'_>) -> Result<Option<EventGridConfig>, ConfigError> 
         key: needed("event_grid.key", 1)?,
         secret: needed("event_grid.secret", 16)?,
     }))
+}
+
+#[cfg(feature = "service-bus")]
+fn service_bus(read: Reader<'_>) -> Result<Option<crate::service_bus::ConnectionString>, ConfigError> {
+    let queue = read.text("service_bus.queue")?;
+    let Some(text) = read.secret("service_bus.connection_string", 1)? else {
+        let stray = || read.wrong("service_bus.queue", "is of no use without service_bus.connection_string");
+        return queue.map_or(Ok(None), |_| Err(stray()));
+    };
+    crate::service_bus::ConnectionString::parse(text.expose(), queue.unwrap_or("parlour"))
+        .map(Some)
+        .map_err(|reason| read.wrong("service_bus.connection_string", reason))
 }
 
 fn log(read: Reader<'_>) -> Result<LogConfig, ConfigError> {

@@ -1,6 +1,7 @@
 //! Azure Service Bus over AMQP 1.0, as much of it as waking takes: text is put on a queue for a time, and comes
 //! out of it at that time, to one of those who listen. What comes out is locked until it is completed, or abandoned and
 //! comes again. One task owns the connection and makes it again when it is lost.
+#![cfg_attr(not(test), expect(dead_code, reason = "the scheduler comes next"))]
 
 mod connection;
 mod connection_string;
@@ -19,6 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use self::connection_string::ConnectionString;
 use self::link::{Link, Locked};
+use crate::config::ConfigError;
 
 /// Every exchange with the service ends by then.
 const DEADLINE: Duration = Duration::from_secs(15);
@@ -88,16 +90,24 @@ impl Planner {
     }
 }
 
-impl Queue {
-    /// Opens the queue, once, to see whether it is there and the key is good.
-    ///
-    /// # Errors
-    /// When it is not, or the service cannot be reached.
-    pub(crate) async fn check(service: &ConnectionString) -> Result<(), ServiceBusError> {
-        open(service).await?.close().await;
-        Ok(())
+/// Opens the queue, once, to see whether it is there and the key is good. A service that is away is only warned of: it
+/// is not needed to find what is due, and connected to once it is back.
+///
+/// # Errors
+/// When it is not.
+pub(crate) async fn check(service: &ConnectionString) -> Result<(), ConfigError> {
+    match open(service).await {
+        Ok(link) => link.close().await,
+        Err(ServiceBusError::Refused(why)) => {
+            let reason = format!("the service refuses ({why}); check the key and the queue {:?}", service.queue());
+            return Err(ConfigError::new("service_bus.connection_string", reason));
+        }
+        Err(error) => tracing::warn!(%error, "Service Bus is away at the start"),
     }
+    Ok(())
+}
 
+impl Queue {
     /// Begins to keep a connection to the queue, until `stop`.
     pub(crate) fn start(service: ConnectionString, tasks: &TaskTracker, stop: CancellationToken) -> Self {
         let (planned, plans) = mpsc::channel(PLANNED);

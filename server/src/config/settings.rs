@@ -23,7 +23,8 @@ const FOREIGN_VARIABLES: &[&str] = &[
     "PARLOUR_BIN",
     "PARLOUR_CHROMIUM",
     "PARLOUR_PORT",
-    "PARLOUR_SERVICE_",
+    "PARLOUR_SERVICE_HOST",
+    "PARLOUR_SERVICE_PORT",
 ];
 /// Why a name is refused.
 const UNKNOWN: &str = "no such setting; docs/operating.md lists them";
@@ -66,6 +67,8 @@ const SETTINGS: &[(&str, Kind)] = &[
     ("event_grid.endpoint", Kind::Text),
     ("event_grid.key", Kind::Text),
     ("event_grid.secret", Kind::Text),
+    ("service_bus.connection_string", Kind::Text),
+    ("service_bus.queue", Kind::Text),
     ("log_level", Kind::Text),
     ("log_format", Kind::Text),
     ("metrics_token", Kind::Text),

@@ -119,6 +119,20 @@ fn a_secret_never_shows_in_debug_output() {
     assert!(!format!("{settings:?}").contains("hush"));
 }
 
+#[cfg(feature = "service-bus")]
+#[test]
+fn the_connection_string_of_service_bus_is_checked_and_never_shown() {
+    let string = "PARLOUR_SERVICE_BUS_CONNECTION_STRING";
+    let said = complaint("", &[(string, "Endpoint=https://x")], &[]);
+    assert_eq!(said, format!("{string}: its Endpoint does not begin with sb://"));
+    let said = complaint("", &[("PARLOUR_SERVICE_BUS_QUEUE", "wake-ups")], &[]);
+    assert!(said.contains("is of no use without service_bus.connection_string"), "{said}");
+    let whole = "Endpoint=sb://tea.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=hush";
+    let config = config("", &[(string, whole)], &[]).unwrap();
+    assert!(!format!("{config:?}").contains("hush"));
+    assert_eq!(config.service_bus.unwrap().queue(), "parlour");
+}
+
 #[test]
 fn origins_and_networks_are_read_leniently_and_kept_in_one_form() {
     let environment = [

@@ -34,7 +34,7 @@ impl ConnectionString {
         };
         let queue = part("EntityPath").unwrap_or(queue);
         if host.is_empty() || queue.is_empty() {
-            return Err(if host.is_empty() { "its Endpoint has no host" } else { "no queue is named" });
+            return Err(if host.is_empty() { "its Endpoint has no host" } else { "names no queue" });
         }
         Ok(Self {
             host: host.to_owned(),

@@ -185,15 +185,14 @@ async fn a_lost_connection_is_made_again_and_what_was_planned_meanwhile_goes_out
 #[tokio::test]
 async fn a_wrong_key_and_a_missing_queue_are_refused_at_once() {
     let Some(double) = Double::start().await else { return };
-    Queue::check(&double.service("wake-ups")).await.unwrap();
+    check(&double.service("wake-ups")).await.unwrap();
     let wrong = ConnectionString::parse(&double.connection_string("wrong-horse"), "wake-ups").unwrap();
-    let error = Queue::check(&wrong).await.unwrap_err();
-    assert!(matches!(&error, ServiceBusError::Refused(why) if why.contains("401")), "{error}");
-    let error = Queue::check(&double.service("no-such-queue")).await.unwrap_err();
-    assert!(matches!(&error, ServiceBusError::Refused(why) if why.contains("could not be found")), "{error}");
+    let error = check(&wrong).await.unwrap_err().to_string();
+    assert!(error.starts_with("service_bus.connection_string: ") && error.contains("401"), "{error}");
+    let error = check(&double.service("no-such-queue")).await.unwrap_err().to_string();
+    assert!(error.contains("could not be found") && error.contains("\"no-such-queue\""), "{error}");
     let nowhere = "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true";
-    let error = Queue::check(&ConnectionString::parse(nowhere, "q").unwrap()).await.unwrap_err();
-    assert!(matches!(error, ServiceBusError::Unreachable(_)), "{error}");
+    check(&ConnectionString::parse(nowhere, "q").unwrap()).await.expect("a service that is away may come back");
 }
 
 /// `PARLOUR_TEST_SERVICE_BUS` is a connection string with an `EntityPath`: an empty queue of Azure itself.
@@ -202,7 +201,7 @@ async fn a_wrong_key_and_a_missing_queue_are_refused_at_once() {
 async fn the_service_itself_wakes() {
     let text = std::env::var("PARLOUR_TEST_SERVICE_BUS").expect("PARLOUR_TEST_SERVICE_BUS is set");
     let service = ConnectionString::parse(&text, "").expect("it is a connection string with an EntityPath");
-    Queue::check(&service).await.unwrap();
+    check(&service).await.unwrap();
     let mut listening = listen(service);
     let at = in_ms(5_000);
     listening.planner.plan("one".into(), at);
