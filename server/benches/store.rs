@@ -117,6 +117,7 @@ fn message(user_id: UserId) -> NewMessage {
         poll: None,
         is_forward: false,
         slowmode_ms: None,
+        job: None,
     }
 }
 

@@ -9,6 +9,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 #[cfg(feature = "azure-blob")]
 use crate::blobs::azure::AzureBlobs;
+#[cfg(feature = "service-bus")]
+use crate::schedule::service_bus::ServiceBusWakeUps;
 use crate::{
     accounts::{Accounts, KeyError, caller::Caller},
     blobs::{
@@ -161,6 +163,20 @@ async fn open_files(config: &Config, db: &Db) -> Result<Files, StartError> {
     Ok(Files::here(folder, signer))
 }
 
+/// What calls the worker of scheduled jobs.
+#[cfg(feature = "service-bus")]
+fn wake_ups(config: &Config, background: &TaskTracker, stop: &CancellationToken) -> Arc<dyn WakeUps> {
+    match &config.service_bus {
+        Some(service) => Arc::new(ServiceBusWakeUps::start(service.clone(), background, stop.clone())),
+        None => Arc::new(Timer::default()),
+    }
+}
+
+#[cfg(not(feature = "service-bus"))]
+fn wake_ups(_: &Config, _: &TaskTracker, _: &CancellationToken) -> Arc<dyn WakeUps> {
+    Arc::new(Timer::default())
+}
+
 impl App {
     /// Opens what the configuration names and listens.
     ///
@@ -211,7 +227,7 @@ impl App {
         let listener = http::serve::bind(config.listen).map_err(|error| StartError::Listen(config.listen, error))?;
         let http_metrics = HttpMetrics::default();
         let job_metrics = JobMetrics::default();
-        let wake_ups: Arc<dyn WakeUps> = Arc::new(Timer::default());
+        let wake_ups = wake_ups(&config, &background, &stop);
         let mut registry = telemetry::registry(hub.metrics(), &http_metrics, &job_metrics);
         skew.register(&mut registry);
         let state = Arc::new(AppState {

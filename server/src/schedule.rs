@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | a job is made, listed, changed, taken back, sent at once | one file per operation |
 //! | its row says when it is due, who works on it, and how it ended | `directory/jobs.rs` |
-//! | somebody calls the worker at that time | [`wake_ups`], `timer.rs` |
+//! | somebody calls the worker at that time | [`wake_ups`], `timer.rs`, `service_bus.rs` |
 //! | it is claimed, delivered and completed; refused, it is tried again | `worker.rs` |
 //!
 //! A message is posted exactly once: it is stored in the commit that completes its job, which is refused when the claim
@@ -18,6 +18,8 @@ mod permit;
 pub(crate) mod reminder;
 pub(crate) mod reschedule;
 pub(crate) mod send_now;
+#[cfg(feature = "service-bus")]
+pub(crate) mod service_bus;
 #[cfg(test)]
 mod tests;
 pub(crate) mod timer;

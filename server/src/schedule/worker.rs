@@ -64,7 +64,7 @@ pub(super) async fn look(state: &Arc<AppState>, stop: &CancellationToken) -> Opt
 }
 
 /// Looks after what is due once a minute: beside wake-ups that come from elsewhere and may be lost.
-#[allow(dead_code, reason = "for wake-ups that come from outside of the process")]
+#[cfg_attr(not(feature = "service-bus"), expect(dead_code, reason = "for wake-ups that come from elsewhere"))]
 pub(crate) async fn sweep(state: &Arc<AppState>, stop: &CancellationToken) {
     while stop.run_until_cancelled(time::sleep(SWEEP)).await.is_some() {
         look(state, stop).await;
@@ -75,7 +75,10 @@ pub(crate) async fn sweep(state: &Arc<AppState>, stop: &CancellationToken) {
 ///
 /// # Errors
 /// When it is not known whether that was done: to be woken up again.
-#[allow(dead_code, reason = "for wake-ups that come from outside of the process")]
+#[cfg_attr(
+    not(any(test, feature = "service-bus")),
+    expect(dead_code, reason = "for wake-ups that come from elsewhere")
+)]
 pub(crate) async fn wake(state: &Arc<AppState>, job_id: JobId, now: Timestamp) -> Result<(), StoreError> {
     match jobs::one_due(&state.db, job_id, now).await? {
         Some(due) => {
@@ -135,11 +138,7 @@ pub(super) async fn work_off(
 }
 
 /// Reads what is due and claims it; how many were found, and those that are this worker's.
-pub(super) async fn next(
-    state: &AppState,
-    most: usize,
-    now: Timestamp,
-) -> Result<(usize, Vec<Claimed>), StoreError> {
+pub(super) async fn next(state: &AppState, most: usize, now: Timestamp) -> Result<(usize, Vec<Claimed>), StoreError> {
     let due = jobs::due(&state.db, now, most).await?;
     Ok((due.len(), claim(state, due, now).await?))
 }

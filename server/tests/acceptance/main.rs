@@ -68,6 +68,8 @@ mod roles;
 mod rooms;
 mod schedule;
 mod search;
+#[cfg(feature = "service-bus")]
+mod service_bus;
 mod subscribe;
 mod threads;
 mod webhooks;

@@ -172,7 +172,11 @@ async fn s_120_a_message_is_posted_at_its_time_as_a_reply_with_its_mentions() {
     let (room, (_, mut owner), (bob, mut member)) = server.two_in_a_room().await;
     let root = member.say(&room, "root").await["rowKey"].clone();
     member.subscribe(&room).await;
-    let mut data = message(&room, 300, &format!(r#"hi <span data-type="mention" data-mention-type="user" data-id="{}">@Bob</span>"#, bob.id));
+    let mut data = message(
+        &room,
+        300,
+        &format!(r#"hi <span data-type="mention" data-mention-type="user" data-id="{}">@Bob</span>"#, bob.id),
+    );
     data["format"] = json!("Html");
     data["replyRowKey"] = root.clone();
     let job = schedule(&mut owner, data).await;
@@ -196,7 +200,8 @@ async fn s_122_a_filtered_word_at_its_time_cancels_with_one_action() {
     let server = Server::shared().await;
     let (room, (_, mut owner), (bob, mut member)) = server.two_in_a_room().await;
     let job = schedule(&mut member, message(&room, 1500, "some spam")).await;
-    let filter = json!({ "roomId": room, "words": [{ "word": "spam" }], "action": "Timeout", "timeoutDurationMs": 60_000 });
+    let filter =
+        json!({ "roomId": room, "words": [{ "word": "spam" }], "action": "Timeout", "timeoutDurationMs": 60_000 });
     owner.ok("filter.set", filter).await;
     let cancelled = told(&mut member, &job, "Cancelled").await;
     assert_eq!(cancelled["lastError"]["code"], "word_filtered");
