@@ -57,7 +57,7 @@ fn tell(state: &AppState, job: Job) {
 }
 
 /// A job that nobody has worked on.
-fn new_job(user_id: UserId, room_id: RoomId, payload: JobPayload, run_at: Timestamp, now: Timestamp) -> Job {
+pub(crate) fn new_job(user_id: UserId, room_id: RoomId, payload: JobPayload, run_at: Timestamp, now: Timestamp) -> Job {
     Job {
         job_id: JobId::new(),
         user_id,

@@ -177,7 +177,18 @@ impl Placed {
 /// What is decided on cached room state: membership, gate and body.
 async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMessage), Refusal> {
     let Draft {
-        room_id, origin, author, content, mut files, uploads, link_preview, reply_row_key, note, nonce, job, ..
+        room_id,
+        origin,
+        author,
+        content,
+        mut files,
+        uploads,
+        link_preview,
+        reply_row_key,
+        note,
+        nonce,
+        job,
+        ..
     } = draft;
     let (member, user_id, app_user) = match author {
         Author::Member(user_id) => (Some(state.rooms.access(room_id, user_id).await?), Some(user_id), None),

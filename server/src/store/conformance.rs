@@ -2,6 +2,7 @@
 
 mod faults;
 mod idempotence;
+mod jobs;
 mod logs;
 mod messages;
 mod moderation;

@@ -7,7 +7,8 @@ use std::{
 };
 
 use parlour_protocol::{
-    DurableEvent, FileId, JobId, MessageType, Nonce, RoomId, RowKey, Timestamp, UserId, event::MessageCreated, object::Message,
+    DurableEvent, FileId, JobId, MessageType, Nonce, RoomId, RowKey, Timestamp, UserId, event::MessageCreated,
+    object::Message,
 };
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
