@@ -353,12 +353,14 @@ async fn a_backlog_is_worked_off_while_people_write() {
     }
     tx.commit().await.unwrap();
     let begun = Instant::now();
-    let mut worked = std::pin::pin!(world.work(world.due));
+    let (state, due) = (Arc::clone(&world.state), world.due);
+    let mut worked =
+        tokio::spawn(async move { worker::work_off(&state, || due, &CancellationToken::new()).await.unwrap() });
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
     let mut waits = Vec::new();
     let found = loop {
         tokio::select! {
-            found = &mut worked => break found,
+            found = &mut worked => break found.unwrap(),
             _ = ticks.tick() => {
                 let content = Content::Body { source: "now".to_owned(), format: Format::Text };
                 let draft = Draft::new(room_id, Origin::Live, Author::Member(live.user_id), content);
