@@ -140,6 +140,16 @@ describe("notifications", { concurrency: 1 }, () => {
     assert.deepEqual((await shown()).map(({ title }) => title), ["Reminder"]);
   });
 
+  test("who looks at the room is not told what they see", async () => {
+    const [worker] = bob.context.serviceWorkers();
+    const before = await worker.evaluate(() => self.shownCount);
+    await deliver({ title: "Ada", body: "seen", data: { type: "Message", url: `/room/${pair.roomId}/seen`, roomId: pair.roomId, rowKey: "seen" } });
+    await deliver({ title: "Ada", body: "elsewhere", data: { type: "Message", url: "/room/other/unseen", roomId: "other", rowKey: "unseen" } });
+    await until(async () => (await worker.evaluate(() => self.shownCount)) > before);
+    const titles = (await shown()).map(({ body }) => body);
+    assert.deepEqual([titles.includes("seen"), titles.includes("elsewhere")], [false, true]);
+  });
+
   test("the address of a message opens it in a new page as well", async () => {
     const { items } = await pair.server.rpc(bob.page, "message.list", { roomId: pair.roomId, limit: 100 });
     const { rowKey } = items.find(({ message }) => message?.includes("where it all began"));

@@ -1,6 +1,8 @@
 // Shows what the server pushes, and opens the room at the message. Holds no cache: the page itself always comes from
 // the server.
 
+const answerMs = 500;
+
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
@@ -17,13 +19,25 @@ function pages() {
   return self.clients.matchAll({ type: "window", includeUncontrolled: true });
 }
 
+/** Asks the pages: a worker knows only with which address they were loaded. One that does not answer looks elsewhere. */
+async function isLookedAt(roomId) {
+  const answers = (await pages()).map(
+    (page) =>
+      new Promise((resolve) => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = ({ data }) => resolve(data === true);
+        setTimeout(() => resolve(false), answerMs);
+        page.postMessage({ kind: "looking", roomId }, [port2]);
+      }),
+  );
+  return (await Promise.all(answers)).includes(true);
+}
+
 async function show(push) {
   const data = push.data ?? {};
   const path = pathOf(data.url);
-  const open = await pages();
   // Who looks at the room sees the message itself.
-  const isLookedAt = data.type === "Message" && open.some((page) => page.focused && new URL(page.url).pathname.split("/")[2] === data.roomId);
-  if (isLookedAt) return;
+  if (data.type === "Message" && (await isLookedAt(data.roomId))) return;
   await self.registration.showNotification(push.title || "Parlour", {
     body: push.body,
     icon: push.icon || "/favicon.svg",

@@ -1,5 +1,6 @@
 // One's own scheduled messages and reminders, kept by what the server tells of them.
 import { signal } from "@preact/signals";
+import { isOpen, withJob } from "./job_list";
 import { connection, listen } from "./link";
 import type { Job, JobId, Room, RoomId, Timestamp } from "./wire/generated";
 
@@ -27,27 +28,9 @@ listen({
   },
 });
 
-export function isOpen({ state, failedAt }: Job): boolean {
-  return state === "Active" || state === "Claimed" || failedAt !== undefined;
-}
-
 export function takeJob(job: Job): void {
   meanwhile?.set(job.jobId, job);
   if (jobs.peek()) jobs.value = withJob(jobs.peek()!, job);
-}
-
-function withJob(known: ReadonlyMap<JobId, Job>, job: Job): Map<JobId, Job> {
-  const next = new Map(known);
-  const old = next.get(job.jobId);
-  if (old && (old.updatedAt ?? "") > (job.updatedAt ?? "")) return next;
-  // What is over stays known, so that what comes late does not bring it back.
-  return next.set(job.jobId, job);
-}
-
-export function listedJobs(all: ReadonlyMap<JobId, Job> | undefined, roomId?: RoomId): Job[] {
-  return [...(all?.values() ?? [])]
-    .filter((job) => isOpen(job) && (!roomId || job.roomId === roomId))
-    .toSorted((a, b) => (a.runAt < b.runAt ? -1 : a.runAt > b.runAt ? 1 : a.jobId < b.jobId ? -1 : 1));
 }
 
 let reading: Promise<void> | undefined;
@@ -93,5 +76,5 @@ export async function sendJobNow(jobId: JobId, nonce: string): Promise<void> {
 
 function forget(jobId: JobId): void {
   const old = jobs.peek()?.get(jobId);
-  if (old && isOpen(old)) jobs.value = new Map(jobs.peek()).set(jobId, { ...old, state: "Cancelled", failedAt: undefined });
+  if (old && isOpen(old)) jobs.value = new Map(jobs.peek()).set(jobId, { ...old, state: "Cancelled" });
 }

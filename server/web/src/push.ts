@@ -1,9 +1,9 @@
 // Notifications while the page is not looked at: asked for when the person wants them, given anew after each log-in,
 // ended at log-out.
 import { signal } from "@preact/signals";
-import { connection, listen, selfId } from "./link";
+import { connection, listen, selfId, session } from "./link";
 import { pushChoice } from "./preferences";
-import { go, parse } from "./route";
+import { go, parse, route } from "./route";
 import { WireError } from "./wire_error";
 import type { PushSubscribe } from "./wire/generated";
 
@@ -26,10 +26,16 @@ listen({
 });
 
 if (canPush()) {
-  // A notification was clicked, and this page is the one that is to show what it is about.
-  navigator.serviceWorker.addEventListener("message", ({ data }: MessageEvent<{ kind?: string; path?: string }>) => {
+  navigator.serviceWorker.addEventListener("message", ({ data, ports }: MessageEvent<{ kind?: string; path?: string; roomId?: string }>) => {
+    // A notification was clicked, and this page is the one that is to show what it is about.
     if (data.kind === "open" && data.path) go(parse(data.path));
+    if (data.kind === "looking") ports[0]?.postMessage(isLookingAt(data.roomId));
   });
+}
+
+function isLookingAt(roomId: string | undefined): boolean {
+  const at = route.peek();
+  return document.hasFocus() && !document.hidden && session.peek().kind === "signedIn" && at.kind === "room" && at.roomId === roomId;
 }
 
 /** What was wanted in this browser by this account goes on without a question. */
