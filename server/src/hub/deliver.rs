@@ -164,7 +164,7 @@ impl Hub {
                 }
             }
             BusEvent::User { user_id, event } => self.users.send(user_id, &event),
-            BusEvent::Users { user_ids, event } => self.users.send_many(&user_ids, &event),
+            BusEvent::Users { user_ids, event } => self.users.send_many(&user_ids, &event, turn),
             BusEvent::SessionEnded { session_id } => self.end_session(session_id),
             BusEvent::UserEnded { user_id } => self.end_user(user_id),
         }

@@ -5,10 +5,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use bytes::Bytes;
 use parlour_protocol::{Event, UserEvent, UserId, codec::Codec};
 use tokio::sync::Notify;
 
-use super::lock;
+use super::{lock, room::Turn};
 use crate::ws::{
     codec,
     connection::{Connection, Lane, SessionInfo},
@@ -100,12 +101,18 @@ impl Users {
         send_to(&connections, event);
     }
 
-    /// Sends an event to all connections of several users.
-    pub(super) fn send_many(&self, user_ids: &[UserId], event: &UserEvent) {
+    /// Queues an event for all connections of several users: what a turn has for a connection is written at once.
+    pub(super) fn send_many(&self, user_ids: &[UserId], event: &UserEvent, turn: &mut Turn) {
         let by_id = lock(&self.by_id);
         let connections: Vec<_> = user_ids.iter().filter_map(|user_id| by_id.get(user_id)).flatten().cloned().collect();
         drop(by_id);
-        send_to(&connections, event);
+        let mut frames = Frames::new(event);
+        for connection in connections {
+            let (_, is_first) = connection.send_later(Lane::User, frames.of(connection.codec()));
+            if is_first {
+                turn.later.push(connection);
+            }
+        }
     }
 
     /// Sends an event to everybody.
@@ -116,13 +123,29 @@ impl Users {
 }
 
 fn send_to(connections: &[Arc<Connection>], event: &UserEvent) {
-    let frame = |codec| codec::encode(codec, &Event::User(event.clone()));
-    let (mut json, mut msgpack) = (None, None);
+    let mut frames = Frames::new(event);
     for connection in connections {
-        let frame = match connection.codec() {
-            Codec::Json => json.get_or_insert_with(|| frame(Codec::Json)),
-            Codec::MessagePack => msgpack.get_or_insert_with(|| frame(Codec::MessagePack)),
+        connection.send(Lane::User, frames.of(connection.codec()));
+    }
+}
+
+/// An event as each codec writes it, once.
+struct Frames<'a> {
+    event: &'a UserEvent,
+    json: Option<Bytes>,
+    msgpack: Option<Bytes>,
+}
+
+impl<'a> Frames<'a> {
+    fn new(event: &'a UserEvent) -> Self {
+        Self { event, json: None, msgpack: None }
+    }
+
+    fn of(&mut self, codec: Codec) -> &Bytes {
+        let frame = match codec {
+            Codec::Json => &mut self.json,
+            Codec::MessagePack => &mut self.msgpack,
         };
-        connection.send(Lane::User, frame);
+        frame.get_or_insert_with(|| codec::encode(codec, &Event::User(self.event.clone())))
     }
 }

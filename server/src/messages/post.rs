@@ -145,7 +145,7 @@ pub(crate) async fn place(state: &AppState, draft: Draft) -> Result<Placed, Prot
                 }
             }
             let rejected = Rejected::Message { origin, nonce: nonce.as_ref(), job };
-            Err(refusal.settle(state, cause, rejected).await)
+            Err(Box::pin(refusal.settle(state, cause, rejected)).await)
         }
     }
 }
@@ -174,6 +174,14 @@ impl Placed {
     }
 }
 
+/// A member's access. What few sends have to wait for is boxed, here and below: the others do not carry its room.
+async fn access_of(state: &AppState, room_id: RoomId, user_id: UserId) -> Result<Access, ProtocolError> {
+    match state.rooms.known_access(room_id, user_id) {
+        Some(access) => Ok(access),
+        None => Box::pin(state.rooms.access(room_id, user_id)).await,
+    }
+}
+
 /// What is decided on cached room state: membership, gate and body.
 async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMessage), Refusal> {
     let Draft {
@@ -191,7 +199,7 @@ async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMe
         ..
     } = draft;
     let (member, user_id, app_user) = match author {
-        Author::Member(user_id) => (Some(state.rooms.access(room_id, user_id).await?), Some(user_id), None),
+        Author::Member(user_id) => (Some(access_of(state, room_id, user_id).await?), Some(user_id), None),
         Author::App(app_user) => (None, None, Some(app_user)),
     };
     if let Some(access) = member.as_ref().filter(|_| origin.is_gated()) {
@@ -222,9 +230,11 @@ async fn permit(state: &AppState, draft: Draft) -> Result<(Option<Access>, NewMe
     }
     if let Some(access) = &member {
         if origin == Origin::Forward {
-            files = attach::copies(state, access, &files).await?;
+            files = Box::pin(attach::copies(state, access, &files)).await?;
         }
-        files.extend(attach::uploads(state, access, &uploads).await?);
+        if !uploads.is_empty() {
+            files.extend(Box::pin(attach::uploads(state, access, &uploads)).await?);
+        }
     }
     let message = NewMessage {
         message_type,

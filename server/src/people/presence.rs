@@ -37,8 +37,12 @@ const GRACE: Duration = Duration::from_secs(3);
 const CROWD: usize = 250;
 /// Others who are told of one change.
 const RECIPIENTS: usize = 500;
-/// Events of one round; further changes wait for the next.
-const ROUND: usize = 5000;
+/// Changes told in one round; further ones wait for the next.
+const ROUND: usize = 4000;
+/// What a round took is rested so many times over: a crowd that comes at once costs no more than a share of a core.
+const REST: u32 = 10;
+/// But not for longer.
+const LONGEST_REST: Duration = Duration::from_secs(1);
 /// Statuses read at once.
 const PAGE: usize = 500;
 /// Between tries when the database fails.
@@ -115,12 +119,18 @@ impl Presence {
             if shutdown.run_until_cancelled(time::sleep(GATHER)).await.is_none() {
                 return;
             }
-            if let Err(error) = self.round(&mut rounds).await {
+            let began = Instant::now();
+            let outcome = self.round(&mut rounds).await;
+            let rest = (began.elapsed() * REST).min(LONGEST_REST);
+            if let Err(error) = outcome {
                 tracing::warn!(%error, "presence is told late");
                 self.news.notify_one();
                 if shutdown.run_until_cancelled(time::sleep(RETRY)).await.is_none() {
                     return;
                 }
+            }
+            if shutdown.run_until_cancelled(time::sleep(rest)).await.is_none() {
+                return;
             }
         }
     }
@@ -162,31 +172,38 @@ impl Presence {
         }
     }
 
-    /// Tells what is due, as much as one round may.
+    /// Tells what is due, as much as one round may. Those of one room are told together, so that who is told of many
+    /// reads them at once.
     async fn tell(&self, rounds: &mut Rounds) -> Result<(), StoreError> {
-        let mut sent = 0;
-        while sent < ROUND && !rounds.due.is_empty() {
-            let page: Vec<(UserId, bool)> =
-                rounds.due.iter().take(PAGE).map(|(user_id, by_connection)| (*user_id, *by_connection)).collect();
+        let round: Vec<(UserId, bool)> =
+            rounds.due.iter().take(ROUND).map(|(user_id, by_connection)| (*user_id, *by_connection)).collect();
+        let mut changes = Vec::with_capacity(round.len());
+        for page in round.chunks(PAGE) {
             let user_ids: Vec<UserId> = page.iter().map(|(user_id, _)| *user_id).collect();
             let mut stored = statuses::of(&self.db, &user_ids, Timestamp::now()).await?;
             let mut rooms = members::rooms_of(&self.db, &user_ids).await?;
             for (user_id, by_connection) in page {
-                let stored = stored.remove(&user_id).unwrap_or_default();
+                let stored = stored.remove(user_id).unwrap_or_default();
                 // Under an override nobody sees who comes and goes.
-                if !(by_connection && stored.status.is_some()) {
-                    let recipients = self.recipients(user_id, &rooms.remove(&user_id).unwrap_or_default());
-                    sent += recipients.len();
-                    let status = self.status(user_id, stored);
-                    let event = Arc::new(UserEvent::StatusChanged(Box::new(StatusChanged { status })));
-                    self.bus.publish(BusEvent::Users { user_ids: recipients.into(), event });
-                }
-                rounds.due.remove(&user_id);
-                if sent >= ROUND {
-                    self.news.notify_one();
-                    return Ok(());
+                if !(*by_connection && stored.status.is_some()) {
+                    changes.push((rooms.remove(user_id).unwrap_or_default(), *user_id, stored));
                 }
             }
+        }
+        changes.sort_unstable_by_key(|(rooms, ..)| rooms.first().copied());
+        for (rooms, user_id, stored) in changes {
+            let recipients = self.recipients(user_id, &rooms);
+            let status = self.status(user_id, stored);
+            let event = Arc::new(UserEvent::StatusChanged(Box::new(StatusChanged { status })));
+            self.bus.publish(BusEvent::Users { user_ids: recipients.into(), event });
+        }
+        for (user_id, _) in round {
+            rounds.due.remove(&user_id);
+        }
+        if rounds.due.is_empty() {
+            rounds.due.shrink_to_fit();
+        } else {
+            self.news.notify_one();
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time between two looks at what is behind.
 const PAUSE: Duration = Duration::from_secs(2);
 /// Changes in that time above which the index waits.
-const BUSY: i64 = 400;
+const BUSY: i64 = 100;
 /// Looks that it waits at most.
 const WAITS: u32 = 30;
 /// Rooms of one look.

@@ -477,6 +477,11 @@ static PLAIN_MESSAGES: Rows = Rows {
          reply_tick, is_edited, is_forward, is_pinned) \
          select v.room_id, v.tick, v.seq, 1, 1, 'Message', v.user_id, 0, v.nonce, v.body, v.mentions, v.reply_tick, \
          false, false, false from v where v.room_id is not null",
+    for_one: Some(
+        "insert or fail into message (room_id, tick, seq, rev, body_rev, type, user_id, origin, nonce, body, mentions, \
+         reply_tick, is_edited, is_forward, is_pinned) \
+         values (?1, ?2, ?3, 1, 1, 'Message', ?4, 0, ?5, ?6, ?7, ?8, false, false, false)",
+    ),
 };
 
 static MESSAGES: Rows = Rows {
@@ -487,18 +492,21 @@ static MESSAGES: Rows = Rows {
          select v.room_id, v.tick, v.seq, 1, 1, v.type, v.user_id, v.app_user, v.origin, v.nonce, v.body, v.files, \
          v.mentions, v.reply_tick, v.link_preview, v.poll, false, v.is_forward, false from v \
          where v.room_id is not null",
+    for_one: None,
 };
 
 static LOG: Rows = Rows {
     names: "room_id, seq, tick, payload, created_at",
     statement: "insert into room_log (room_id, seq, tick, payload, created_at) \
          select v.room_id, v.seq, v.tick, v.payload, v.created_at from v where v.room_id is not null",
+    for_one: Some("insert or fail into room_log (room_id, seq, tick, payload, created_at) values (?1, ?2, ?3, ?4, ?5)"),
 };
 
 static HEADS: Rows = Rows {
     names: "room_id, seq, tick, active_tick",
     statement: "update room_head set seq = v.seq, tick = v.tick, active_tick = v.active_tick from v \
          where room_head.room_id = v.room_id",
+    for_one: Some("update or fail room_head set seq = ?2, tick = ?3, active_tick = ?4 where room_id = ?1"),
 };
 
 static CLOCKS: Rows = Rows {
@@ -506,6 +514,11 @@ static CLOCKS: Rows = Rows {
     statement: "update member set last_message_at = v.at, \
          last_read_at = case when member.last_read_at > v.at then member.last_read_at else v.at end from v \
          where member.room_id = v.room_id and member.user_id = v.user_id",
+    for_one: Some(
+        "update or fail member set last_message_at = ?3, \
+         last_read_at = case when last_read_at > ?3 then last_read_at else ?3 end \
+         where room_id = ?1 and user_id = ?2",
+    ),
 };
 
 impl Writes {

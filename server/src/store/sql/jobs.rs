@@ -23,6 +23,7 @@ pub(super) static JOBS: Rows = Rows {
     statement: "update job set completed_at = v.at, updated_at = v.at, tick = v.tick, due_at = null, claim = null, \
          claimed_until = null, failed_at = null, error_code = null, error_message = null from v \
          where job.job_id = v.job_id",
+    for_one: None,
 };
 
 /// The claims on these jobs, which stay as they are until the commit.

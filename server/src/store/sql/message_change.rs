@@ -53,6 +53,7 @@ pub(super) static MENTIONS: Rows = Rows {
     names: "room_id, kind, target, tick, author",
     statement: "insert into mention (room_id, kind, target, tick, author) \
          select v.room_id, v.kind, v.target, v.tick, v.author from v where v.room_id is not null",
+    for_one: None,
 };
 
 pub(super) static OWN_FOLLOWS: Rows = Rows {
@@ -62,6 +63,7 @@ pub(super) static OWN_FOLLOWS: Rows = Rows {
          on conflict (room_id, user_id, tick) do update set is_unfollowed = false, \
          followed_at = case when thread_follow.is_unfollowed then excluded.followed_at \
          else thread_follow.followed_at end",
+    for_one: None,
 };
 
 pub(super) static AUTHOR_FOLLOWS: Rows = Rows {
@@ -69,6 +71,7 @@ pub(super) static AUTHOR_FOLLOWS: Rows = Rows {
     statement: "insert into thread_follow (room_id, user_id, tick, is_unfollowed, followed_at) \
          select v.room_id, v.user_id, v.tick, false, v.at from v where v.room_id is not null \
          on conflict (room_id, user_id, tick) do nothing",
+    for_one: None,
 };
 
 impl MentionRow {

@@ -10,6 +10,7 @@ static NOTES: Rows = Rows {
     names: "notification_id, room_id, tick, at",
     statement: "insert into notification (notification_id, kind, room_id, tick, due_at, created_at) \
          select v.notification_id, 0, v.room_id, v.tick, v.at, v.at from v where v.notification_id is not null",
+    for_one: None,
 };
 
 /// A message that was sent.

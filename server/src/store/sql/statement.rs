@@ -22,6 +22,8 @@ pub(super) struct Rows {
     pub(super) names: &'static str,
     /// What is done with them.
     pub(super) statement: &'static str,
+    /// The same for one row as SQLite does it best, without a table of values; none where `statement` is good enough.
+    pub(super) for_one: Option<&'static str>,
 }
 
 /// Statements of one transaction. Where SQLite has nothing to read they are kept for the commit; else it takes them all
@@ -115,6 +117,11 @@ fn text(parts: &[Part], placeholders: Placeholders) -> Arc<str> {
     }
     if known.len() >= TEXTS {
         known.clear();
+    }
+    if let (Placeholders::Anonymous, [(Rows { for_one: Some(text), .. }, 0)]) = (placeholders, parts) {
+        let text: Arc<str> = (*text).into();
+        known.insert(key, Arc::clone(&text));
+        return text;
     }
     let mut text = String::new();
     let mut placeholder = 0;
