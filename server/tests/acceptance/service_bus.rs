@@ -61,7 +61,7 @@ impl Double {
 #[tokio::test]
 async fn service_bus_wakes_who_posts_a_message_at_its_time_and_is_told_its_id_alone() {
     let Some((mut double, string)) = Double::start().await else { return };
-    let server = Server::with(&[("service_bus.connection_string", &string)]).await;
+    let server = Server::with(&[("PARLOUR_SERVICE_BUS_CONNECTION_STRING", &string)]).await;
     let (room, (_, mut ada), _) = server.two_in_a_room().await;
     let at = Timestamp::now().plus_millis(2_000);
     let data = json!({ "roomId": room, "runAt": at.to_string(), "message": "later", "nonce": nonce() });
