@@ -442,7 +442,7 @@ create unique index push_subscription_endpoint on push_subscription (user_id, en
 create index push_subscription_session on push_subscription (session_id);
 
 -- What somebody may have to be told, written with what it is about; who that is, is found when its turn comes.
--- A row that is being worked on is due again when whoever took it has had their time.
+-- A row that a node works on is due again when the node has had its time.
 create table notification (
     notification_id uuid not null primary key,
     -- 0 for a message, 1 for a reminder, 2 for a friend request.
@@ -455,7 +455,6 @@ create table notification (
     sender_id uuid,
     body text,
     tries bigint not null default 0,
-    is_taken boolean not null default false,
     due_at bigint not null,
     created_at bigint not null,
     last_error text,
@@ -473,7 +472,6 @@ create table push_delivery (
     topic text not null,
     is_urgent boolean not null,
     tries bigint not null default 0,
-    is_taken boolean not null default false,
     due_at bigint not null,
     created_at bigint not null,
     last_error text,
