@@ -480,13 +480,6 @@ create table push_delivery (
 create index push_delivery_due on push_delivery (due_at) where dead_at is null;
 create unique index push_delivery_once on push_delivery (subscription_id, notification_id);
 
--- Notifications that came back from their carrier and were taken in: they may come again.
-create table notification_seen (
-    notification_id uuid not null primary key,
-    seen_at bigint not null
-);
-create index notification_seen_age on notification_seen (seen_at);
-
 -- Scheduled messages and reminders. Rows that are done stay for a week.
 create table job (
     job_id uuid not null primary key,

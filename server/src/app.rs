@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use parlour_protocol::{ProtocolError, Timestamp, limits::Limits};
 use prometheus_client::registry::Registry;
-use tokio::{net::TcpListener, time};
+use tokio::{net::TcpListener, sync::Notify, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 #[cfg(feature = "azure-blob")]
@@ -20,19 +20,25 @@ use crate::{
     bus::{Bus, in_process::InProcessBus},
     clock::Skew,
     config::{Config, ConfigError, DatabaseConfig},
+    directory,
     files::{self, Files},
     http::{self, HttpMetrics, Readiness, serve::ServeLimits},
     hub::{Access, Hub, HubLimits},
+    notifications::{metrics::NotificationMetrics, recipients::Resolver, worker::Worker as Notifier},
     people::{self, presence::Presence},
     previews::Previews,
-    push::{Push, vapid::Vapid},
+    push::{
+        Push,
+        sender::{SenderError, WebPush},
+        vapid::Vapid,
+    },
     rates::Rates,
     rooms::state::RoomStates,
     schedule::{metrics::JobMetrics, timer::Timer, wake_ups::WakeUps},
     search::index::SearchIndex,
     shutdown,
     store::{
-        MessageStore,
+        MessageStore, StoreError,
         db::{Db, DbError, OpenError, ServerLimits, attach_sqlite, open_postgres, open_sqlite},
         sql::SqlStore,
     },
@@ -106,6 +112,12 @@ pub(crate) enum StartError {
     /// The store of files that a setting names.
     #[error("{0}: {1}")]
     Blobs(String, BlobError),
+    /// What pushes.
+    #[error(transparent)]
+    Push(#[from] SenderError),
+    /// Reading what is kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The address.
     #[error("failed to listen on {0}: {1}; --listen names another address")]
     Listen(SocketAddr, io::Error),
@@ -223,12 +235,31 @@ impl App {
             None => Previews::off(),
         };
         let vapid = Arc::new(Vapid::load(&db, &config.push).await?);
+        if directory::push::any(&db).await? {
+            outbox.wanted();
+        }
+        let notification_metrics = NotificationMetrics::default();
+        let resolver = Resolver {
+            db: db.clone(),
+            store: Arc::clone(&store),
+            rooms: Arc::clone(&rooms),
+            public_url: config.public_url.clone(),
+        };
+        let notifier = Arc::new(Notifier {
+            db: db.clone(),
+            outbox: Arc::clone(&outbox),
+            carrier: Arc::new(resolver),
+            sender: Arc::new(WebPush::new(&config.push, Arc::clone(&vapid))?),
+            metrics: notification_metrics.clone(),
+            noted: Notify::new(),
+        });
+        background.spawn(notifier.run(stop.clone()));
         let push = Push { vapid, policy: config.push.policy.clone(), outbox };
         let listener = http::serve::bind(config.listen).map_err(|error| StartError::Listen(config.listen, error))?;
         let http_metrics = HttpMetrics::default();
         let job_metrics = JobMetrics::default();
         let wake_ups = wake_ups(&config, &background, &stop);
-        let mut registry = telemetry::registry(hub.metrics(), &http_metrics, &job_metrics);
+        let mut registry = telemetry::registry(hub.metrics(), &http_metrics, &job_metrics, &notification_metrics);
         skew.register(&mut registry);
         let state = Arc::new(AppState {
             registry,

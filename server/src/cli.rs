@@ -1,6 +1,7 @@
 //! The command line.
 
 mod account;
+mod dead_letters;
 mod doctor;
 mod serve;
 mod store;
@@ -71,8 +72,37 @@ enum Command {
         #[command(subcommand)]
         action: UserAction,
     },
+    /// See or act on notifications that were given up on, also while the server runs
+    DeadLetters {
+        #[command(subcommand)]
+        action: DeadLetterAction,
+    },
     /// Check store, limits and settings, and say what to do
     Doctor,
+}
+
+#[derive(Debug, Subcommand)]
+enum DeadLetterAction {
+    /// Show them, oldest first
+    List,
+    /// Have them tried again
+    Replay {
+        /// Their ids
+        #[arg(value_parser = dead_letters::id)]
+        ids: Vec<uuid::Uuid>,
+        /// All of them
+        #[arg(long)]
+        all: bool,
+    },
+    /// Throw them away
+    Drop {
+        /// Their ids
+        #[arg(value_parser = dead_letters::id)]
+        ids: Vec<uuid::Uuid>,
+        /// All of them
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -161,6 +191,7 @@ impl Cli {
             Command::Restore { file } => store::restore(&config, &file).await,
             Command::NewEpoch => store::new_epoch(&config).await,
             Command::User { action } => account::act(&config, action).await,
+            Command::DeadLetters { action } => dead_letters::act(&config, action).await,
             Command::Doctor => doctor::examine(&config).await,
         }
     }

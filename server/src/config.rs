@@ -116,17 +116,6 @@ pub(crate) struct PushConfig {
     pub(crate) ca_file: Option<PathBuf>,
 }
 
-/// The topic of Azure Event Grid that carries notifications.
-#[derive(Debug, Clone)]
-pub(crate) struct EventGridConfig {
-    /// The topic's endpoint.
-    pub(crate) endpoint: String,
-    /// An access key of the topic.
-    pub(crate) key: Secret,
-    /// What the topic's subscription has to name in the address it delivers to.
-    pub(crate) secret: Secret,
-}
-
 /// A Postgres database.
 #[derive(Debug, Clone)]
 pub(crate) struct DatabaseConfig {
@@ -175,8 +164,6 @@ pub(crate) struct Config {
     pub(crate) previews: Option<AddressPolicy>,
     /// Web push.
     pub(crate) push: PushConfig,
-    /// What carries notifications in place of the database.
-    pub(crate) event_grid: Option<EventGridConfig>,
     /// A container for files in place of the folder.
     #[cfg(feature = "azure-blob")]
     pub(crate) azure_blob: Option<AzureBlobConfig>,
@@ -222,7 +209,6 @@ impl Config {
                 .unwrap_or(Duration::from_millis(10)),
             previews: previews(read)?,
             push: push(read)?,
-            event_grid: event_grid(read)?,
             #[cfg(feature = "azure-blob")]
             azure_blob: azure_blob(read)?,
             #[cfg(feature = "service-bus")]
@@ -305,24 +291,6 @@ fn push(read: Reader<'_>) -> Result<PushConfig, ConfigError> {
     }
     let ca_file = read.text("push.ca_file")?.map(PathBuf::from);
     Ok(PushConfig { contact, vapid_private_key, policy: address_policy(read, "push")?, ca_file })
-}
-
-fn event_grid(read: Reader<'_>) -> Result<Option<EventGridConfig>, ConfigError> {
-    let Some(endpoint) = read.text("event_grid.endpoint")? else {
-        let stray = ["event_grid.key", "event_grid.secret"].into_iter().find(|name| read.is_set(name));
-        return stray.map_or(Ok(None), |name| Err(read.wrong(name, "is of no use without event_grid.endpoint")));
-    };
-    if !(endpoint.starts_with("https://") || endpoint.starts_with("http://127.0.0.1:")) {
-        return Err(read.wrong("event_grid.endpoint", "must be the https address of a topic"));
-    }
-    let needed = |name: &str, min| {
-        read.secret(name, min)?.ok_or_else(|| ConfigError::new(name, "is needed with event_grid.endpoint"))
-    };
-    Ok(Some(EventGridConfig {
-        endpoint: endpoint.to_owned(),
-        key: needed("event_grid.key", 1)?,
-        secret: needed("event_grid.secret", 16)?,
-    }))
 }
 
 #[cfg(feature = "service-bus")]

@@ -9,6 +9,7 @@ use crate::{
     config::{LogConfig, LogFormat},
     http::HttpMetrics,
     hub::metrics::HubMetrics,
+    notifications::metrics::NotificationMetrics,
     schedule::metrics::JobMetrics,
 };
 
@@ -32,10 +33,16 @@ pub(crate) fn start_logging(config: &LogConfig) {
 }
 
 /// The registry of all metrics.
-pub(crate) fn registry(hub: &HubMetrics, http: &HttpMetrics, jobs: &JobMetrics) -> Registry {
+pub(crate) fn registry(
+    hub: &HubMetrics,
+    http: &HttpMetrics,
+    jobs: &JobMetrics,
+    notifications: &NotificationMetrics,
+) -> Registry {
     let mut registry = Registry::default();
     hub.register(&mut registry);
     http.register(&mut registry);
     jobs.register(&mut registry);
+    notifications.register(&mut registry);
     registry
 }

@@ -17,8 +17,6 @@ use crate::{
 const LEASE_MS: i64 = 60_000;
 /// How long what was given up on is kept, in ms.
 const DEAD_KEPT_MS: i64 = 30 * 86_400_000;
-/// How long it is remembered that a notification came back from its carrier, in ms.
-const SEEN_KEPT_MS: i64 = 2 * 86_400_000;
 /// Ids of one statement.
 const CHUNK: usize = 256;
 
@@ -215,28 +213,6 @@ pub(crate) async fn settle(
     tx.commit().await
 }
 
-/// Notes deliveries of notifications that came back from their carrier; those that came before are left alone.
-pub(crate) async fn receive(
-    db: &Db,
-    received: &[Uuid],
-    deliveries: &[NewDelivery],
-    now: Timestamp,
-) -> Result<(), DbError> {
-    let mut tx = db.begin().await?;
-    let mut new = Vec::new();
-    for id in received {
-        let sql = "insert into notification_seen (notification_id, seen_at) values ($1, $2) \
-            on conflict (notification_id) do nothing";
-        if tx.query(sql).bind(*id).bind(now).execute().await? > 0 {
-            new.push(*id);
-        }
-    }
-    let wanted: Vec<_> =
-        deliveries.iter().filter(|delivery| new.contains(&delivery.notification_id)).cloned().collect();
-    insert(&mut tx, &wanted, now).await?;
-    tx.commit().await
-}
-
 async fn insert(tx: &mut Tx, deliveries: &[NewDelivery], now: Timestamp) -> Result<(), DbError> {
     // An address that ended meanwhile is left out.
     let sql = "insert into push_delivery (delivery_id, notification_id, subscription_id, payload, topic, is_urgent, \
@@ -355,7 +331,5 @@ pub(crate) async fn forget_old(db: &Db, now: Timestamp) -> Result<(), DbError> {
     for sql in ["delete from push_delivery where dead_at < $1", "delete from notification where dead_at < $1"] {
         db.write(sql).bind(now.plus_millis(-DEAD_KEPT_MS)).execute().await?;
     }
-    let sql = "delete from notification_seen where seen_at < $1";
-    db.write(sql).bind(now.plus_millis(-SEEN_KEPT_MS)).execute().await?;
     Ok(())
 }

@@ -22,6 +22,7 @@ use crate::{
         nonces::{self, FirstResult},
     },
     error::store_error,
+    notifications::tell_friend_request,
     page::PageOf,
 };
 
@@ -73,6 +74,7 @@ pub(crate) async fn request(
     };
     if requested.is_new {
         tell(state, caller, &other, FriendChange::Requested).await?;
+        tell_friend_request(&state.db, &state.push.outbox, other.user_id, caller.user_id).await;
     }
     Ok(reply(requested.created_at))
 }

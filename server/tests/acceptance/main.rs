@@ -56,6 +56,7 @@ mod membership;
 mod mentions;
 mod messages;
 mod moderation;
+mod notifications;
 mod permission_matrix;
 mod pins;
 mod polls;
