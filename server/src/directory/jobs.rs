@@ -354,7 +354,7 @@ pub(crate) async fn cancel_claimed(
 }
 
 /// How a claim on a job is let go.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Release<'a> {
     /// When a worker looks at it again; never, when none.
     pub(crate) due_at: Option<Timestamp>,

@@ -28,7 +28,7 @@ pub(crate) async fn list(state: &AppState, caller: &Caller, data: ScheduleList) 
     let page = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
     state.rooms.access(data.room_id, caller.user_id).await?;
     let items = jobs::page(&state.db, caller.user_id, Some(data.room_id), page.after, page.to_read()).await;
-    Ok(page.of(readable(items.map_err(store_error)?), JobPosition::of))
+    Ok(page.of(readable(&items.map_err(store_error)?), JobPosition::of))
 }
 
 /// The same over all rooms. Of a room that one is not in any more no more is told than which it is.
@@ -43,7 +43,7 @@ pub(crate) async fn mine(
     let scope = format!("schedule.mine {}", caller.user_id);
     let page: PageOf<JobPosition> = PageOf::new(scope, data.cursor.as_ref(), data.limit)?;
     let items = jobs::page(&state.db, caller.user_id, None, page.after, page.to_read()).await.map_err(store_error)?;
-    let Page { items, next_cursor, has_more } = page.of(readable(items), JobPosition::of);
+    let Page { items, next_cursor, has_more } = page.of(readable(&items), JobPosition::of);
     let mut room_ids: Vec<RoomId> = items.iter().map(|job| job.room_id).collect();
     room_ids.sort_unstable();
     room_ids.dedup();
@@ -66,7 +66,7 @@ pub(crate) async fn count(state: &AppState, caller: &Caller, _: ScheduleCount) -
 }
 
 /// A job that cannot be read does not keep the others from being shown.
-fn readable(stored: Vec<StoredJob>) -> Vec<Job> {
+fn readable(stored: &[StoredJob]) -> Vec<Job> {
     let now = Timestamp::now();
     let job = |stored: &StoredJob| stored.job(now).inspect_err(|error| tracing::error!(%error, "a job is left out"));
     stored.iter().filter_map(|stored| job(stored).ok()).collect()
