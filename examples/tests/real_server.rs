@@ -212,3 +212,28 @@ async fn webhook_poster_posts_each_line_once() {
     next_message(&mut events, "build 43 too").await;
     assert!(timeout(PATIENCE, poster.wait()).await.unwrap().unwrap().success());
 }
+
+#[tokio::test]
+async fn reminder_bot_reminds_and_forgets() {
+    let Some(scene) = scene().await else { return };
+    let mut events = scene.room.events();
+    scene.room.subscribe().await.unwrap();
+    let arguments = ["--register", "--invite", &scene.invite, "--zone", "Europe/Vienna"];
+    let mut bot = Program::start(env!("CARGO_BIN_EXE_reminder_bot"), &scene, "reminder", &arguments);
+    bot.line_with("listening").await;
+    next_message(&mut events, "joined").await;
+    scene.room.send("!remind soon tea").await.unwrap();
+    next_message(&mut events, "not a time").await;
+    scene.room.send("!remind in 2h take the *tea* out").await.unwrap();
+    next_message(&mut events, ": noted.").await;
+    scene.room.send("!reminders").await.unwrap();
+    next_message(&mut events, ": take the *tea* out").await;
+    scene.room.send("!forget 1").await.unwrap();
+    next_message(&mut events, "Forgotten.").await;
+    let asked = scene.room.send("!remind 1s the kettle").await.unwrap();
+    let reminder = next_message(&mut events, "</span> the kettle").await;
+    let ada = scene.room.client().user().unwrap().user_id.to_string();
+    assert_eq!((reminder.mentions, reminder.reply_row_key), (vec![ada], Some(asked.row_key)));
+    scene.room.send("!reminders").await.unwrap();
+    next_message(&mut events, "Nothing is planned.").await;
+}
