@@ -327,17 +327,6 @@ pub(crate) async fn complete_reminders(
     Ok(rows.into_iter().map(|(job_id,)| JobId::from_uuid(job_id)).collect())
 }
 
-/// Notes that somebody is to be told of their reminders, in the transaction that completes them.
-pub(crate) async fn note_reminders(tx: &mut Tx, reminders: &[(&Job, &str)], now: Timestamp) -> Result<(), DbError> {
-    let sql = "insert into notification (notification_id, kind, room_id, user_id, body, due_at, created_at) \
-        values ($1, 1, $2, $3, $4, $5, $6)";
-    for (job, text) in reminders {
-        let query = tx.query(sql).bind(Uuid::now_v7()).bind(job.room_id).bind(job.user_id).bind(*text);
-        query.bind(now).bind(now).execute().await?;
-    }
-    Ok(())
-}
-
 /// Cancels a claimed job that the word filter stopped, if that did not happen with its action.
 pub(crate) async fn cancel_claimed(
     db: &Db,

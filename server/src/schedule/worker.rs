@@ -22,8 +22,12 @@ use uuid::Uuid;
 use super::{completed, draft_of, tell, timer::SWEEP};
 use crate::{
     app::AppState,
-    directory::jobs::{self, DueJob, Release},
+    directory::{
+        jobs::{self, DueJob, Release},
+        notifications,
+    },
     messages::post,
+    notifications::{Notification, Subject},
     store::{JobClaim, StoreError},
 };
 
@@ -291,15 +295,12 @@ async fn give(state: &AppState, reminders: &[Claimed], now: Timestamp) -> Result
     let given = jobs::complete_reminders(&mut tx, &job_ids, first.claim.mark, now).await?;
     let notes = state.push.outbox.is_wanted();
     if notes {
-        let noted: Vec<(&Job, &str)> = reminders
-            .iter()
-            .filter(|claimed| given.contains(&claimed.job.job_id))
-            .filter_map(|Claimed { job, .. }| match &job.payload {
-                JobPayload::Reminder { text } => Some((job, text.as_str())),
-                JobPayload::ScheduledMessage { .. } => None,
-            })
-            .collect();
-        jobs::note_reminders(&mut tx, &noted, now).await?;
+        for Claimed { job, .. } in reminders.iter().filter(|claimed| given.contains(&claimed.job.job_id)) {
+            let JobPayload::Reminder { text } = &job.payload else { continue };
+            let subject = Subject::Reminder { user_id: job.user_id, room_id: job.room_id, text: text.clone() };
+            let notification = Notification { id: job.job_id.uuid(), subject, created_at: now, tries: 0 };
+            notifications::note(&mut tx, &notification).await?;
+        }
     }
     tx.commit().await?;
     if notes {
