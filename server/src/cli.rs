@@ -14,6 +14,7 @@ use crate::{
     accounts::AccountError,
     app::StartError,
     config::{Config, ConfigError, Flag, Settings},
+    push::sender::SenderError,
     store::{
         backup::BackupError,
         db::{DbError, OpenError},
@@ -166,7 +167,10 @@ impl CliError {
             Self::Config(_)
             | Self::Open(OpenError::Setting { .. })
             | Self::Start(
-                StartError::Config(_) | StartError::Open(OpenError::Setting { .. }) | StartError::Blobs(..),
+                StartError::Config(_)
+                | StartError::Open(OpenError::Setting { .. })
+                | StartError::Blobs(..)
+                | StartError::Push(SenderError::Authority(..)),
             ) => 2,
             Self::Start(_) | Self::Open(_) | Self::Account(_) | Self::Db(_) | Self::Backup(_) | Self::Failed(_) => 1,
         }
