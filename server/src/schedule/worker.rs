@@ -33,7 +33,7 @@ use crate::{
 
 /// Jobs that are worked on at once: many, so that they share commits, and few beside a group of commits, so that who
 /// writes now does not wait for them.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 32;
 /// Tries before a job is given up.
 const TRIES: u32 = 10;
 /// The wait after the first refusal, in ms; it doubles, so that all of them take about an hour.
