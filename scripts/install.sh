@@ -61,6 +61,7 @@ install_build() {
   have git || apt git
 }
 install_shellcheck() { have shellcheck || apt shellcheck; }
+install_openssl() { have openssl || apt openssl; }
 install_strace() { have strace || apt strace; }
 install_chromium() { have chromium || apt chromium fonts-dejavu-core; }
 

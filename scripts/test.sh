@@ -31,7 +31,7 @@ step() {
   fi
 }
 
-scripts/install.sh build node postgres azurite service_bus chromium strace
+scripts/install.sh build node postgres azurite service_bus chromium openssl strace
 rust_tests=(cargo nextest run --workspace --all-features --locked)
 if ! scripts/install.sh nextest; then
   rust_tests=(cargo test --workspace --all-features --locked --no-fail-fast --lib --bins --tests --examples)

@@ -57,7 +57,7 @@ impl Worker {
         loop {
             let wait = match self.carry(Timestamp::now()).await {
                 Ok(BATCH..) => continue,
-                Ok(_) => self.until(notifications::next_due(&self.db).await),
+                Ok(_) => notifications::next_due(&self.db).await.map_or(PAUSE, until),
                 Err(error) => {
                     tracing::warn!(%error, "notifications wait for the database");
                     PAUSE
@@ -135,7 +135,7 @@ impl Worker {
                             (delivery, outcome)
                         });
                     }
-                    self.until(notifications::next_delivery_due(&self.db, now).await)
+                    notifications::next_delivery_due(&self.db, now).await.map_or(PAUSE, until)
                 }
                 Err(error) => {
                     tracing::warn!(%error, "pushes wait for the database");
@@ -168,6 +168,7 @@ impl Worker {
                 PushOutcome::Arrived => arrived.push(delivery.id),
                 PushOutcome::Ended => ended.push(delivery.subscription_id),
                 PushOutcome::Refused { reason, retry_after } => {
+                    tracing::debug!(%reason, tries = delivery.tries + 1, "a push is refused");
                     retries.push(another_try(delivery.id, delivery.tries, reason.clone(), *retry_after, now));
                 }
             }
@@ -208,14 +209,11 @@ impl Worker {
         }
         Ok(())
     }
+}
 
-    /// How long to sleep.
-    fn until(&self, next: Result<Option<Timestamp>, StoreError>) -> Duration {
-        match next {
-            Ok(next) => next.map_or(SWEEP, |next| next.since(Timestamp::now()).min(SWEEP)),
-            Err(_) => PAUSE,
-        }
-    }
+/// How long to sleep.
+fn until(next: Option<Timestamp>) -> Duration {
+    next.map_or(SWEEP, |next| next.since(Timestamp::now()).min(SWEEP))
 }
 
 /// Another try of something, unless it was tried often enough.
