@@ -1,12 +1,15 @@
 # Start with `make run` to chat, `make test` to test. Longer recipes are in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt generate web bench ci
+.PHONY: help run cluster test check fmt generate web bench ci
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: ## Build what is missing and serve on http://127.0.0.1:8080 (ARGS="--listen ADDR:PORT --data-dir DIR")
 	@scripts/run.sh $(ARGS)
+
+cluster: ## Two nodes over a Postgres and a NATS of their own, on http://127.0.0.1:8080 (PORT=8080); Ctrl-C ends all
+	@scripts/cluster.sh
 
 test: ## Install what the tests need, run every test, stop what was started
 	@scripts/test.sh

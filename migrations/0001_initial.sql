@@ -64,6 +64,16 @@ create table account_change (
     created_at bigint not null
 );
 
+-- What other nodes have to read anew of rooms, written where several nodes can be. `seq` comes from the row
+-- `room_change` of `meta`, in the same way.
+create table room_change (
+    seq bigint not null primary key,
+    room_id uuid not null,
+    -- The member whose own settings changed; none when anything else of the room did.
+    user_id uuid,
+    created_at bigint not null
+);
+
 create table room (
     room_id uuid not null primary key,
     type text not null,

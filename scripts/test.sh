@@ -31,7 +31,7 @@ step() {
   fi
 }
 
-scripts/install.sh build node postgres azurite service_bus chromium openssl strace
+scripts/install.sh build node postgres azurite nats service_bus chromium openssl strace
 rust_tests=(cargo nextest run --workspace --all-features --locked)
 if ! scripts/install.sh nextest; then
   rust_tests=(cargo test --workspace --all-features --locked --no-fail-fast --lib --bins --tests --examples)
@@ -39,11 +39,11 @@ fi
 
 # What is missing is a failure here; a plain `cargo test` skips its suites.
 export PARLOUR_TEST_REQUIRE_POSTGRES=1 PARLOUR_TEST_REQUIRE_AZURITE=1 PARLOUR_TEST_REQUIRE_SERVER=1
-export PARLOUR_TEST_REQUIRE_SERVICE_BUS=1
+export PARLOUR_TEST_REQUIRE_SERVICE_BUS=1 PARLOUR_TEST_REQUIRE_NATS=1
 
 scripts/web.sh
 step "build" cargo build --workspace --all-features --bins --examples --locked
-step "Rust tests" scripts/with-postgres.sh scripts/with-azurite.sh "${rust_tests[@]}"
+step "Rust tests" scripts/with-postgres.sh scripts/with-azurite.sh scripts/with-nats.sh "${rust_tests[@]}"
 # What users see must not depend on the database.
 acceptance_on_postgres() {
   scripts/with-postgres.sh bash -c 'PARLOUR_TEST_DATABASE_URL="$PARLOUR_TEST_POSTGRES_URL" exec "$@"' _ "$@"

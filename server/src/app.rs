@@ -20,7 +20,7 @@ use crate::{
     bus::{Bus, in_process::InProcessBus},
     clock::Skew,
     config::{Config, ConfigError, DatabaseConfig},
-    directory,
+    directory::{self, room_changes},
     files::{self, Files},
     http::{self, HttpMetrics, Readiness, serve::ServeLimits},
     hub::{Access, Hub, HubLimits},
@@ -33,7 +33,7 @@ use crate::{
         vapid::Vapid,
     },
     rates::Rates,
-    rooms::state::RoomStates,
+    rooms::{changes::Follower, state::RoomStates},
     schedule::{metrics::JobMetrics, timer::Timer, wake_ups::WakeUps},
     search::index::SearchIndex,
     shutdown,
@@ -106,6 +106,10 @@ pub(crate) enum StartError {
     /// What fetches link previews.
     #[error("failed to prepare link previews: {0}")]
     Previews(#[from] reqwest::Error),
+    /// What carries events between nodes.
+    #[cfg(feature = "nats")]
+    #[error(transparent)]
+    Bus(#[from] crate::bus::nats::ConnectError),
     /// The folder of files.
     #[error("failed to use the folder of files: {0}")]
     Files(io::Error),
@@ -151,6 +155,21 @@ pub(crate) async fn attach_database(config: &Config) -> Result<Db, OpenError> {
         Some(database) => open_server(database, ServerLimits { connections: 2, ..database.limits }).await,
         None => attach_sqlite(&config.data_dir).await,
     }
+}
+
+/// The bus of a configuration.
+async fn open_bus(
+    config: &Config,
+    background: &TaskTracker,
+    stop: &CancellationToken,
+) -> Result<Arc<dyn Bus>, StartError> {
+    #[cfg(feature = "nats")]
+    if let Some(url) = &config.nats_url {
+        return Ok(crate::bus::nats::NatsBus::start(url.expose(), background, stop.clone()).await?);
+    }
+    #[cfg(not(feature = "nats"))]
+    let _ = (config, background, stop);
+    Ok(Arc::new(InProcessBus::new()))
 }
 
 async fn open_server(database: &DatabaseConfig, limits: ServerLimits) -> Result<Db, OpenError> {
@@ -202,7 +221,7 @@ impl App {
             crate::service_bus::check(service).await?;
         }
         let db = open_database(&config).await?;
-        let bus: Arc<dyn Bus> = Arc::new(InProcessBus::new());
+        let bus = open_bus(&config, &background, &stop).await?;
         let skew = Skew::default();
         skew.compare(&db).await?;
         background.spawn(skew.clone().watch(db.clone(), stop.clone()));
@@ -224,6 +243,12 @@ impl App {
         });
         let accounts = Arc::new(Accounts::new(&config, db.clone(), Arc::clone(&bus), Arc::clone(&rates), forget)?);
         accounts.start(&background, &stop).await?;
+        if !db.is_sqlite() {
+            let position = room_changes::head(&db).await?;
+            let (db, bus) = (db.clone(), Arc::clone(&bus));
+            let follower = Follower { db, bus, rooms: Arc::clone(&rooms), hub: Arc::clone(&hub) };
+            background.spawn(follower.run(position, stop.clone()));
+        }
         let files = open_files(&config, &db).await?;
         files.start(&db, &config.limits, &background, stop.clone());
         let presence = Arc::new(Presence::new(db.clone(), Arc::clone(&hub), Arc::clone(&bus)));

@@ -148,6 +148,8 @@ pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
     /// A Postgres to use in place of the embedded database.
     pub(crate) database: Option<DatabaseConfig>,
+    /// A NATS server that carries events between several nodes on one Postgres.
+    pub(crate) nats_url: Option<Secret>,
     /// The server's own address as browsers see it (`https://chat.example.org`), where it cannot be told from requests.
     pub(crate) public_url: Option<String>,
     /// Who can make an account.
@@ -197,6 +199,7 @@ impl Config {
             listen,
             data_dir: settings.data_dir()?,
             database: database(read)?,
+            nats_url: nats_url(read)?,
             public_url: read.origin("public_url")?,
             registration: registration(read, listen.ip())?,
             allowed_origins: read.origins("allowed_origins")?,
@@ -247,6 +250,20 @@ fn azure_blob(read: Reader<'_>) -> Result<Option<AzureBlobConfig>, ConfigError> 
     let Some(text) = read.secret(ACCOUNT, 1)? else { return Ok(None) };
     let account = StorageAccount::parse(text.expose()).map_err(|reason| read.wrong(ACCOUNT, reason))?;
     Ok(Some(AzureBlobConfig { account, container, setting: read.place(ACCOUNT) }))
+}
+
+fn nats_url(read: Reader<'_>) -> Result<Option<Secret>, ConfigError> {
+    let Some(url) = read.secret("nats_url", 1)? else { return Ok(None) };
+    if !url.expose().split(',').all(|url| ["nats://", "tls://"].iter().any(|scheme| url.trim().starts_with(scheme))) {
+        return Err(read.wrong("nats_url", "must begin with nats:// or tls://; several are separated by commas"));
+    }
+    if read.secret("database_url", 1)?.is_none() {
+        return Err(read.wrong("nats_url", "joins several nodes, which share a Postgres: set database_url too"));
+    }
+    if cfg!(not(feature = "nats")) {
+        return Err(read.wrong("nats_url", "this program was built without NATS: build it with the feature `nats`"));
+    }
+    Ok(Some(url))
 }
 
 fn registration(read: Reader<'_>, listen: IpAddr) -> Result<Registration, ConfigError> {

@@ -19,6 +19,7 @@ pub(crate) mod nonces;
 pub(crate) mod notifications;
 pub(crate) mod push;
 pub(crate) mod reactions;
+pub(crate) mod room_changes;
 pub(crate) mod rooms;
 pub(crate) mod sessions;
 pub(crate) mod statuses;

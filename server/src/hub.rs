@@ -35,13 +35,13 @@ use parlour_protocol::{
     ConnectionId, DurableEvent, ProtocolError, RoomId, SessionId, Timestamp, UserId, close::CloseCode, codec::Codec,
     limits::Limits,
 };
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use self::room::Room;
 use self::{metrics::HubMetrics, room::Seat, tail::TailBytes, users::Users};
 use crate::{
-    bus::Bus,
+    bus::{Bus, NodePresence},
     store::MessageStore,
     ws::{
         connection::{Connection, ConnectionContext, ConnectionLimits, SessionInfo},
@@ -163,6 +163,8 @@ pub(crate) struct Hub {
     /// How many of the bus's events have been applied to their rooms, and the news that it has grown.
     applied: AtomicU64,
     has_applied: Notify,
+    /// Whether delivery waits because other nodes are not heard.
+    held: watch::Sender<bool>,
     /// Sockets and catch-ups; drained at shutdown.
     tasks: TaskTracker,
     shutdown: CancellationToken,
@@ -201,6 +203,7 @@ impl Hub {
             sweep_now: Notify::new(),
             applied: AtomicU64::new(0),
             has_applied: Notify::new(),
+            held: watch::Sender::new(false),
             tasks: TaskTracker::new(),
             shutdown,
         })
@@ -213,6 +216,16 @@ impl Hub {
         tasks.spawn(deliver::run(Arc::clone(self), receiver));
         tasks.spawn(sweep::run(Arc::clone(self)));
         tasks.spawn(Arc::clone(&self.heartbeat).run(self.shutdown.clone()));
+    }
+
+    /// Holds delivery, or lets it go on: what was lost meanwhile is repaired first.
+    pub(crate) fn hold(&self, held: bool) {
+        let changed = self.held.send_if_modified(|present| std::mem::replace(present, held) != held);
+        if changed && held {
+            tracing::warn!("neither the store nor the bus tells of other nodes: nothing is delivered until one does");
+        } else if changed {
+            tracing::info!("other nodes are heard again; repairing from the store");
+        }
     }
 
     pub(crate) fn metrics(&self) -> &HubMetrics {
@@ -332,6 +345,11 @@ impl Hub {
         self.users.take_moved()
     }
 
+    /// What other nodes told of who is there, since the last time.
+    pub(crate) fn take_elsewhere(&self) -> Vec<Arc<NodePresence>> {
+        self.users.take_elsewhere()
+    }
+
     /// Who listens to rooms on this node: at most `most`, and nobody of a room with more than `crowd` listeners.
     pub(crate) fn listeners(&self, room_ids: &[RoomId], crowd: usize, most: usize) -> HashSet<UserId> {
         let mut listeners = HashSet::new();
@@ -373,6 +391,7 @@ impl Hub {
         let mut rooms = lock(&self.rooms);
         let room = rooms.entry(room_id).or_insert_with(|| {
             self.metrics.rooms.inc();
+            self.bus.follow(room_id);
             Arc::new(Room::new(room_id, Arc::clone(&self.tail_bytes)))
         });
         Arc::clone(room)

@@ -1,6 +1,7 @@
 //! Rooms, invites, memberships and personal folders. Each verb is one function that both transports call.
 
 pub(crate) mod categories;
+pub(crate) mod changes;
 pub(crate) mod create;
 pub(crate) mod emoji;
 pub(crate) mod hierarchy;

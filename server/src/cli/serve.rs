@@ -18,15 +18,13 @@ pub(super) async fn serve(config: Config) -> Result<(), CliError> {
         );
     }
     let store = if config.database.is_some() { "Postgres" } else { "SQLite" };
+    let bus = if config.nats_url.is_some() { "NATS" } else { "in-process" };
     let data_dir = config.data_dir.clone();
     let app = App::start(config).await?;
     let version = env!("CARGO_PKG_VERSION");
     let address = app.address();
-    println!(
-        "Parlour {version} on http://{address} (store: {store}, bus: in-process, data folder: {})",
-        data_dir.display()
-    );
-    tracing::info!(version, %address, store, bus = "in-process", data_dir = %data_dir.display(), descriptors, "ready");
+    println!("Parlour {version} on http://{address} (store: {store}, bus: {bus}, data folder: {})", data_dir.display());
+    tracing::info!(version, %address, store, bus, data_dir = %data_dir.display(), descriptors, "ready");
     app.run(signalled()).await;
     tracing::info!("stopped");
     Ok(())

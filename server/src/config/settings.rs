@@ -50,6 +50,7 @@ const SETTINGS: &[(&str, Kind)] = &[
     ("azure_blob.connection_string", Kind::Text),
     #[cfg(feature = "azure-blob")]
     ("azure_blob.container", Kind::Text),
+    ("nats_url", Kind::Text),
     ("public_url", Kind::Text),
     ("registration", Kind::Text),
     ("allowed_origins", Kind::List),

@@ -5,6 +5,7 @@ use parlour_protocol::{
     object::{Filter, FilterAction, FilterWord},
 };
 
+use super::room_changes;
 use crate::store::{StoreError, db::Db};
 
 /// A room's filter.
@@ -28,7 +29,8 @@ pub(crate) async fn replace(db: &Db, filter: &Filter) -> Result<(), StoreError> 
     let sql = "insert into room_filter (room_id, words, action, timeout_duration_ms, updated_at) \
         values ($1, $2, $3, $4, $5) on conflict (room_id) do update set words = excluded.words, \
         action = excluded.action, timeout_duration_ms = excluded.timeout_duration_ms, updated_at = excluded.updated_at";
-    db.write(sql)
+    let mut tx = db.begin().await?;
+    tx.query(sql)
         .bind(filter.room_id)
         .bind(serde_json::to_string(&filter.words).expect("objects of the protocol encode"))
         .bind(filter.action.as_str())
@@ -36,5 +38,7 @@ pub(crate) async fn replace(db: &Db, filter: &Filter) -> Result<(), StoreError> 
         .bind(filter.updated_at)
         .execute()
         .await?;
+    room_changes::record(&mut tx, filter.room_id, None).await?;
+    tx.commit().await?;
     Ok(())
 }

@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{app::AppState, store::MessageStore};
+use crate::{app::AppState, bus::Link, store::MessageStore};
 
 /// How long a proof that the store works counts.
 const FRESH: Duration = Duration::from_secs(2);
@@ -82,8 +82,10 @@ pub(super) async fn ready(State(state): State<Arc<AppState>>) -> Response {
     } else {
         "unready"
     };
-    // The bus is inside of this process and works when this does.
-    let backends = BTreeMap::from([("store", if works { "ok" } else { "down" }), ("bus", "ok")]);
+    // Without the bus this node serves, and hears of others through the store: it is only reported.
+    let bus = state.bus.link() == Link::Up;
+    let word = |works| if works { "ok" } else { "down" };
+    let backends = BTreeMap::from([("store", word(works)), ("bus", word(bus))]);
     let code = if status == "ready" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (code, Json(Health { status, backends })).into_response()
 }

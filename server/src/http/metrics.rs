@@ -21,7 +21,7 @@ use super::{
     error::HttpError,
     extract::{self, Credential},
 };
-use crate::app::AppState;
+use crate::{app::AppState, bus::Link};
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -60,6 +60,7 @@ pub(super) async fn metrics(State(state): State<Arc<AppState>>, request: Request
         let text = "metrics are for this machine, the operator and who has the metrics token";
         return Err(ProtocolError::new(ErrorCode::Forbidden, text).into());
     }
+    state.hub.metrics().bus_up.set((state.bus.link() == Link::Up).into());
     let mut body = String::new();
     text::encode(&mut body, &state.registry).map_err(|error| crate::error::internal(&error.to_string()))?;
     let mut response = body.into_response();

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use parlour_protocol::{RoomId, UserEvent, object::Empty};
+use parlour_protocol::{ConnectionId, DurableEvent, RoomId, UserEvent, object::Empty};
 use tokio::{
     sync::broadcast::{
         self,
@@ -23,6 +23,8 @@ use crate::{bus::BusEvent, ws::connection::Connection};
 
 /// Longest wait for the delivery of what happened before a subscribe.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(1);
+/// How long entries of a room wait for one that they overtook on their way from several nodes.
+const HOLE_PATIENCE: Duration = Duration::from_millis(100);
 /// Bus events applied before what they caused is written.
 const TURN_EVENTS: usize = 1024;
 /// Deliveries a second in one turn's rooms above which a flush window holds.
@@ -31,7 +33,16 @@ const BUSY_DELIVERIES: u64 = 20_000;
 /// Delivers until shutdown.
 pub(super) async fn run(hub: Arc<Hub>, mut bus: broadcast::Receiver<BusEvent>) {
     let mut load = Load::new();
+    let mut held = hub.held.subscribe();
     loop {
+        if *held.borrow_and_update() {
+            tokio::select! {
+                () = hub.shutdown.cancelled() => return,
+                // An error says that the hub is gone.
+                outcome = held.wait_for(|held| !held) => if outcome.is_err() { return },
+            }
+            hub.missed();
+        }
         let first = tokio::select! {
             () = hub.shutdown.cancelled() => return,
             event = bus.recv() => event,
@@ -131,27 +142,17 @@ impl Hub {
                 let Some(room) = self.find_room(room_id) else { return };
                 let mut state = room.lock();
                 let is_first = !state.is_pending();
-                let touches_access = RoomState::touches_access(&event) && state.is_next(seq);
-                if touches_access {
-                    // What came before still reaches those who lose their access now.
-                    state.flush(turn);
-                    state.end_access(&event, self.now(), turn);
-                }
-                match state.append(seq, &event, cause) {
+                match self.take_in(&mut state, seq, &event, cause, turn) {
                     Applied::Old => return,
                     Applied::Hole => {
+                        if self.bus.is_shared() {
+                            state.keep_early(seq, event, cause);
+                        }
                         drop(state);
                         self.repair(room);
                         return;
                     }
-                    Applied::Pending => {}
-                }
-                if state.is_full() {
-                    state.flush(turn);
-                }
-                if touches_access {
-                    state.flush(turn);
-                    state.end_room(&event, self.now(), turn);
+                    Applied::Pending => self.take_in_early(&mut state, turn),
                 }
                 drop(state);
                 if is_first {
@@ -167,6 +168,44 @@ impl Hub {
             BusEvent::Users { user_ids, event } => self.users.send_many(&user_ids, &event, turn),
             BusEvent::SessionEnded { session_id } => self.end_session(session_id),
             BusEvent::UserEnded { user_id } => self.end_user(user_id),
+            BusEvent::Presence(told) => self.users.note_elsewhere(told),
+            BusEvent::Missed => self.missed(),
+        }
+    }
+
+    /// Applies one entry to its room.
+    fn take_in(
+        &self,
+        state: &mut RoomState,
+        seq: u64,
+        event: &Arc<DurableEvent>,
+        cause: Option<ConnectionId>,
+        turn: &mut Turn,
+    ) -> Applied {
+        let touches_access = RoomState::touches_access(event) && state.is_next(seq);
+        if touches_access {
+            // What came before still reaches those who lose their access now.
+            state.flush(turn);
+            state.end_access(event, self.now(), turn);
+        }
+        let applied = state.append(seq, event, cause);
+        if applied != Applied::Pending {
+            return applied;
+        }
+        if state.is_full() {
+            state.flush(turn);
+        }
+        if touches_access {
+            state.flush(turn);
+            state.end_room(event, self.now(), turn);
+        }
+        Applied::Pending
+    }
+
+    /// Applies the entries that waited for the one before.
+    fn take_in_early(&self, state: &mut RoomState, turn: &mut Turn) {
+        while let Some((seq, event, cause)) = state.next_early() {
+            self.take_in(state, seq, &event, cause, turn);
         }
     }
 
@@ -198,6 +237,11 @@ impl Hub {
         tracing::warn!(missed, "delivery lags behind the bus; repairing from the store");
         self.metrics.bus_lag.inc_by(missed);
         self.count_applied(missed);
+        self.missed();
+    }
+
+    /// Something was lost on its way here: rooms are read, and devices told to read what is theirs.
+    fn missed(&self) {
         self.users.send_to_all(&UserEvent::UserBehind(Box::new(Empty {})));
         self.sweep_now.notify_one();
     }
@@ -210,6 +254,14 @@ impl Hub {
         let hub = Arc::clone(self);
         self.tasks.spawn(async move {
             let room_id = room.id;
+            if hub.bus.is_shared() {
+                // Entries of several nodes overtake each other; what is missing is mostly on its way.
+                time::sleep(HOLE_PATIENCE).await;
+                if !room.lock().has_hole() {
+                    room.lock().repairing = false;
+                    return;
+                }
+            }
             match hub.store.heads(&[room_id]).await {
                 Ok(heads) => {
                     let head = heads.first().map_or(0, |(_, head)| head.seq);
@@ -231,6 +283,8 @@ impl Hub {
         tracing::debug!(room.id = %room.id, from = state.head(), head, "log entries were missed");
         (self.access.forget)(room.id);
         state.jump(head, &mut turn);
+        self.take_in_early(&mut state, &mut turn);
+        state.flush(&mut turn);
         drop(state);
         self.metrics.count_behind("bus", turn.lost.len() as u64);
         self.finish_turn(turn);

@@ -23,6 +23,8 @@ pub(crate) struct HubMetrics {
     pub(crate) turns: Counter,
     /// Bus events that the delivery task missed because it lagged.
     pub(crate) bus_lag: Counter,
+    /// Whether events of other nodes arrive, as it is when somebody asks.
+    pub(crate) bus_up: Gauge,
     /// Rooms in memory.
     pub(crate) rooms: Gauge,
     /// Catch-up pages built.
@@ -58,6 +60,7 @@ impl HubMetrics {
         registry.register("parlour_deliveries", "durable events handed to sockets", self.deliveries.clone());
         registry.register("parlour_delivery_turns", "turns of the delivery task", self.turns.clone());
         registry.register("parlour_bus_lag", "bus events that delivery missed", self.bus_lag.clone());
+        registry.register("parlour_bus_up", "whether events of other nodes arrive by the bus", self.bus_up.clone());
         registry.register("parlour_rooms_in_memory", "rooms with subscribers, or lately so", self.rooms.clone());
         registry.register("parlour_catch_up_pages", "pages of missed events sent", self.pages.clone());
         registry.register(

@@ -3,7 +3,10 @@
 //! Everything happens under the room's lock, so that whoever becomes live there misses nothing and
 //! gets nothing twice: what lies after `flushed` has not been delivered to anybody yet.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use bytes::Bytes;
 use parlour_protocol::{
@@ -24,6 +27,8 @@ use crate::ws::{
 
 /// A batch is written when it holds this many entries, even if more are at hand.
 const MAX_BATCH: u64 = 256;
+/// Entries that wait for one that they overtook; beyond it the store is read.
+const MAX_EARLY: usize = 1024;
 
 /// A room with listeners, or one that lately had some.
 #[derive(Debug)]
@@ -42,6 +47,8 @@ pub(super) struct RoomState {
     /// Everything up to here was handed to the live members.
     flushed: u64,
     pub(super) members: Slab<Member>,
+    /// Entries of several nodes that overtook others: they wait a moment for those.
+    early: BTreeMap<u64, (Arc<DurableEvent>, Option<ConnectionId>)>,
     /// A head that the store showed and the bus has not brought yet.
     pub(super) suspect: Option<u64>,
     pub(super) repairing: bool,
@@ -134,6 +141,7 @@ impl Room {
             tail: HotTail::new(id, tail_bytes),
             flushed: 0,
             members: Slab::new(),
+            early: BTreeMap::new(),
             suspect: None,
             repairing: false,
             empty_since: 0,
@@ -192,6 +200,35 @@ impl RoomState {
             self.tail.trim(seq.saturating_sub(1));
         }
         Applied::Pending
+    }
+
+    /// Keeps an entry that came before its predecessor.
+    pub(super) fn keep_early(&mut self, seq: u64, event: Arc<DurableEvent>, cause: Option<ConnectionId>) {
+        if self.early.len() < MAX_EARLY {
+            self.early.insert(seq, (event, cause));
+        }
+    }
+
+    /// The next entry, when it came before its predecessor.
+    pub(super) fn next_early(&mut self) -> Option<(u64, Arc<DurableEvent>, Option<ConnectionId>)> {
+        let next = self.head() + 1;
+        while let Some(first) = self.early.first_entry() {
+            if *first.key() > next {
+                return None;
+            }
+            let (seq, (event, cause)) = first.remove_entry();
+            if seq == next {
+                return Some((seq, event, cause));
+            }
+        }
+        None
+    }
+
+    /// Whether entries wait for one that they overtook.
+    pub(super) fn has_hole(&mut self) -> bool {
+        let head = self.head();
+        self.early.retain(|seq, _| *seq > head);
+        !self.early.is_empty()
     }
 
     /// Whether `seq` is the entry after the head.
@@ -350,6 +387,7 @@ impl RoomState {
         self.log = Some(RoomLog { epoch, head });
         self.flushed = head;
         self.suspect = None;
+        self.early.clear();
         self.tail.clear();
         self.members.iter().map(|(slot, member)| (Seat { slot, sub: member.sub }, old)).collect()
     }

@@ -67,6 +67,9 @@ impl Hub {
             asks.push(Ask { room, seat, since: wanted.since.clone(), outcome: Outcome::Open });
             answers.push(pending(wanted.room_id));
         }
+        if self.bus.is_shared() {
+            self.bus.followed().await;
+        }
         self.settle().await;
         self.load(&mut asks).await;
         for ask in &mut asks {

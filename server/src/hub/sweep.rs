@@ -1,6 +1,10 @@
 //! What is compared in the background: heads against the store, and rooms that nobody needs any more.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use parlour_protocol::RoomId;
 use tokio::time;
@@ -91,6 +95,26 @@ impl Hub {
         }
     }
 
+    /// Reads the heads of rooms that changed elsewhere, and repairs those that are behind.
+    pub(crate) async fn look_at(self: &Arc<Self>, room_ids: &HashSet<RoomId>) {
+        let rooms: Vec<Arc<Room>> = room_ids.iter().filter_map(|room_id| self.find_room(*room_id)).collect();
+        let ids: Vec<RoomId> = rooms.iter().filter(|room| room.lock().log.is_some()).map(|room| room.id).collect();
+        for ids in ids.chunks(HEADS_PER_QUERY) {
+            match self.store.heads(ids).await {
+                Ok(heads) => {
+                    // What is on its way here comes by itself.
+                    time::sleep(SECOND_LOOK).await;
+                    for (room_id, head) in heads {
+                        if let Some(room) = self.find_room(room_id) {
+                            self.jump(&room, head.seq);
+                        }
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "rooms that changed elsewhere wait for the next sweep"),
+            }
+        }
+    }
+
     /// Forgets rooms that have been without listeners for a while.
     pub(super) fn evict(&self) {
         let keep = self.context.pulse.ticks(KEEP_EMPTY);
@@ -103,6 +127,7 @@ impl Hub {
             };
             if !is_needed {
                 self.metrics.rooms.dec();
+                self.bus.unfollow(room.id);
             }
             is_needed
         });

@@ -10,10 +10,16 @@ use parlour_protocol::{Event, UserEvent, UserId, codec::Codec};
 use tokio::sync::Notify;
 
 use super::{lock, room::Turn};
-use crate::ws::{
-    codec,
-    connection::{Connection, Lane, SessionInfo},
+use crate::{
+    bus::NodePresence,
+    ws::{
+        codec,
+        connection::{Connection, Lane, SessionInfo},
+    },
 };
+
+/// Messages of other nodes that wait; beyond it they are dropped, and each node's next whole list makes up for it.
+const ELSEWHERE: usize = 1000;
 
 /// Logged-in connections by user.
 #[derive(Debug, Default)]
@@ -22,6 +28,8 @@ pub(super) struct Users {
     /// Whose first connection came or whose last one went, since somebody asked.
     moved: Mutex<HashSet<UserId>>,
     has_moved: Notify,
+    /// What other nodes told of theirs, since somebody asked.
+    elsewhere: Mutex<Vec<Arc<NodePresence>>>,
 }
 
 impl Users {
@@ -54,6 +62,21 @@ impl Users {
     fn note_move(&self, user_id: UserId) {
         lock(&self.moved).insert(user_id);
         self.has_moved.notify_one();
+    }
+
+    /// Keeps what another node told.
+    pub(super) fn note_elsewhere(&self, told: Arc<NodePresence>) {
+        let mut elsewhere = lock(&self.elsewhere);
+        if elsewhere.len() < ELSEWHERE {
+            elsewhere.push(told);
+        }
+        drop(elsewhere);
+        self.has_moved.notify_one();
+    }
+
+    /// What other nodes told since the last time.
+    pub(super) fn take_elsewhere(&self) -> Vec<Arc<NodePresence>> {
+        std::mem::take(&mut *lock(&self.elsewhere))
     }
 
     /// Waits until somebody came or went.

@@ -14,6 +14,7 @@ use crate::{
         direct_messages::{self, NewDirectMessage, OpenError, Opened},
         friends,
         nonces::{self, FirstResult},
+        room_changes,
         rooms::{self, RoomPosition, RoomsQuery},
     },
     error::store_error,
@@ -43,6 +44,7 @@ pub(crate) async fn open(state: &AppState, caller: &Caller, data: DmOpen) -> Res
     let opened = find_or_make(state, caller, &data, &others).await?;
     let room_id = opened.room_id();
     state.rooms.forget_member(room_id, caller.user_id);
+    room_changes::announce(&state.db, room_id, caller.user_id).await.map_err(store_error)?;
     let view = read::view(state, caller, room_id).await?;
     match opened {
         Opened::New(_) => {
@@ -145,6 +147,7 @@ pub(crate) async fn hide(state: &AppState, caller: &Caller, data: DmHide) -> Res
     state.rooms.access(data.room_id, caller.user_id).await?.require_direct_message()?;
     if direct_messages::hide(&state.db, data.room_id, caller.user_id).await.map_err(store_error)? {
         state.rooms.forget_member(data.room_id, caller.user_id);
+        room_changes::announce(&state.db, data.room_id, caller.user_id).await.map_err(store_error)?;
         tell_removed(state, caller.user_id, data.room_id, RemoveReason::Hidden);
     }
     Ok(Empty {})

@@ -18,9 +18,10 @@ use tokio::{
     time::{self, Instant},
 };
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::{
-    bus::{Bus, BusEvent},
+    bus::{Bus, BusEvent, NodePresence},
     directory::{
         members,
         statuses::{self, StoredStatus},
@@ -45,6 +46,10 @@ const REST: u32 = 10;
 const LONGEST_REST: Duration = Duration::from_secs(1);
 /// Statuses read at once.
 const PAGE: usize = 500;
+/// How often a node tells the others everybody who is on it.
+const TELL_ALL_EVERY: Duration = Duration::from_secs(10);
+/// A node that has told nothing for this long is gone, and so is everybody on it.
+const SILENT: Duration = Duration::from_secs(30);
 /// Between tries when the database fails.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -59,6 +64,10 @@ pub(crate) struct Presence {
     /// Whose override or custom status has changed.
     changed: Mutex<HashSet<UserId>>,
     news: Notify,
+    /// This node, to the others.
+    node: Uuid,
+    /// Who is on which other node, and when it last told.
+    elsewhere: Mutex<HashMap<Uuid, (HashSet<UserId>, Instant)>>,
 }
 
 /// What the worker keeps between rounds.
@@ -69,16 +78,101 @@ struct Rounds {
     /// To be told: whose status changed, and whether by connection alone.
     due: HashMap<UserId, bool>,
     next_expiry: Option<Timestamp>,
+    /// To be told to the other nodes.
+    moves: Moves,
+    told_all_at: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Moves {
+    here: Vec<UserId>,
+    gone: Vec<UserId>,
+    changed: Vec<UserId>,
 }
 
 impl Presence {
     pub(crate) fn new(db: Db, hub: Arc<Hub>, bus: Arc<dyn Bus>) -> Self {
-        Self { db, hub, bus, present: Mutex::default(), changed: Mutex::default(), news: Notify::new() }
+        Self {
+            db,
+            hub,
+            bus,
+            present: Mutex::default(),
+            changed: Mutex::default(),
+            news: Notify::new(),
+            node: Uuid::new_v4(),
+            elsewhere: Mutex::default(),
+        }
+    }
+
+    fn is_elsewhere(&self, user_id: UserId) -> bool {
+        lock(&self.elsewhere).values().any(|(here, _)| here.contains(&user_id))
+    }
+
+    /// Takes in what other nodes told; whose presence that concerns is told here.
+    fn take_elsewhere(&self, rounds: &mut Rounds) {
+        let now = Instant::now();
+        let mut elsewhere = lock(&self.elsewhere);
+        for told in self.hub.take_elsewhere() {
+            if told.node == self.node {
+                continue;
+            }
+            let (here, at) = elsewhere.entry(told.node).or_insert_with(|| (HashSet::new(), now));
+            *at = now;
+            rounds.due.extend(told.changed.iter().map(|user_id| (*user_id, false)));
+            if told.is_whole {
+                let all: HashSet<UserId> = told.here.iter().copied().collect();
+                for user_id in here.symmetric_difference(&all) {
+                    rounds.due.entry(*user_id).or_insert(true);
+                }
+                *here = all;
+                continue;
+            }
+            for user_id in &told.here {
+                if here.insert(*user_id) {
+                    rounds.due.entry(*user_id).or_insert(true);
+                }
+            }
+            for user_id in &told.gone {
+                if here.remove(user_id) {
+                    rounds.due.entry(*user_id).or_insert(true);
+                }
+            }
+        }
+        elsewhere.retain(|_, (here, at)| {
+            let is_silent = now.duration_since(*at) > SILENT;
+            if is_silent {
+                for user_id in here.iter() {
+                    rounds.due.entry(*user_id).or_insert(true);
+                }
+            }
+            !is_silent
+        });
+    }
+
+    /// Tells the other nodes who came and went here, and from time to time everybody.
+    fn tell_nodes(&self, rounds: &mut Rounds) {
+        let Moves { here, gone, changed } = std::mem::take(&mut rounds.moves);
+        if !self.bus.is_shared() {
+            return;
+        }
+        let is_whole = rounds.told_all_at.is_none_or(|at| at.elapsed() >= TELL_ALL_EVERY);
+        if !is_whole && here.is_empty() && gone.is_empty() && changed.is_empty() {
+            return;
+        }
+        let here = if is_whole {
+            rounds.told_all_at = Some(Instant::now());
+            lock(&self.present).iter().copied().collect()
+        } else {
+            here
+        };
+        let told = NodePresence { node: self.node, is_whole, here, gone, changed };
+        self.bus.publish(BusEvent::Presence(Arc::new(told)));
     }
 
     /// The status that somebody has who has set this.
     pub(crate) fn status(&self, user_id: UserId, stored: StoredStatus) -> Status {
-        let is_here = self.hub.is_connected(user_id) || lock(&self.present).contains(&user_id);
+        let is_here =
+            self.hub.is_connected(user_id) || lock(&self.present).contains(&user_id) || self.is_elsewhere(user_id);
         let by_connection = if is_here { PresenceStatus::Online } else { PresenceStatus::Offline };
         let status = stored.status.unwrap_or(by_connection);
         Status { user_id, status, message: stored.message, expires_at: stored.expires_at }
@@ -115,6 +209,7 @@ impl Presence {
                 () = self.hub.moved() => {}
                 () = self.news.notified() => {}
                 () = time::sleep_until(rounds.wake_at()) => {}
+                () = time::sleep(TELL_ALL_EVERY), if self.bus.is_shared() => {}
             }
             if shutdown.run_until_cancelled(time::sleep(GATHER)).await.is_none() {
                 return;
@@ -145,19 +240,24 @@ impl Presence {
         for user_id in gone {
             rounds.leaving.remove(&user_id);
             lock(&self.present).remove(&user_id);
+            rounds.moves.gone.push(user_id);
             rounds.due.entry(user_id).or_insert(true);
         }
         let changed = std::mem::take(&mut *lock(&self.changed));
         let has_changed = !changed.is_empty();
+        rounds.moves.changed.extend(&changed);
         rounds.due.extend(changed.into_iter().map(|user_id| (user_id, false)));
         let now = Timestamp::now();
         if rounds.next_expiry.is_some_and(|next| next <= now) {
             let expired = statuses::expire(&self.db, now).await?;
+            rounds.moves.changed.extend(&expired);
             rounds.due.extend(expired.into_iter().map(|user_id| (user_id, false)));
             rounds.next_expiry = statuses::next_expiry(&self.db).await?;
         } else if has_changed {
             rounds.next_expiry = statuses::next_expiry(&self.db).await?;
         }
+        self.take_elsewhere(rounds);
+        self.tell_nodes(rounds);
         self.tell(rounds).await
     }
 
@@ -165,6 +265,7 @@ impl Presence {
         if self.hub.is_connected(user_id) {
             rounds.leaving.remove(&user_id);
             if lock(&self.present).insert(user_id) {
+                rounds.moves.here.push(user_id);
                 rounds.due.entry(user_id).or_insert(true);
             }
         } else if lock(&self.present).contains(&user_id) {
@@ -195,7 +296,8 @@ impl Presence {
             let recipients = self.recipients(user_id, &rooms);
             let status = self.status(user_id, stored);
             let event = Arc::new(UserEvent::StatusChanged(Box::new(StatusChanged { status })));
-            self.bus.publish(BusEvent::Users { user_ids: recipients.into(), event });
+            // Every node tells its own.
+            self.bus.publish_here(BusEvent::Users { user_ids: recipients.into(), event });
         }
         for (user_id, _) in round {
             rounds.due.remove(&user_id);

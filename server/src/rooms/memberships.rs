@@ -17,6 +17,7 @@ use crate::{
     directory::{
         categories,
         members::{self, MembershipPatch},
+        room_changes,
     },
     error::store_error,
     store::RoomChange,
@@ -80,6 +81,7 @@ pub(crate) async fn update(
     changed |= members::update(&state.db, data.room_id, caller.user_id, &patch).await.map_err(store_error)?;
     if changed {
         state.rooms.forget_member(data.room_id, caller.user_id);
+        room_changes::announce(&state.db, data.room_id, caller.user_id).await.map_err(store_error)?;
         tell(state, caller.user_id, data.room_id).await?;
     }
     let membership = own(state, caller.user_id, data.room_id).await?;

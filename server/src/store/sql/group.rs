@@ -24,9 +24,12 @@ use super::{
     statement::{Batch, Rows},
     writer::Queued,
 };
-use crate::store::{
-    Append, AppendError, Appended, LogEntry, NewMessage, Origin, RoomChange, StoreError,
-    db::{Db, DbError, Tx},
+use crate::{
+    directory::room_changes,
+    store::{
+        Append, AppendError, Appended, LogEntry, NewMessage, Origin, RoomChange, StoreError,
+        db::{Db, DbError, Tx},
+    },
 };
 
 /// What a change came to.
@@ -79,11 +82,30 @@ pub(super) async fn commit(
     let (facts, writes) = (Facts::default(), Writes::default());
     let mut group = Group { tx, known, nonces, notes, facts, writes, has_written: false };
     let outcomes = group.run(changes).await?;
-    let Group { tx, has_written, .. } = group;
+    let Group { mut tx, has_written, .. } = group;
     if has_written {
+        if !db.is_sqlite() {
+            tell_nodes(&mut tx, changes, &outcomes).await?;
+        }
         tx.commit().await?;
     }
     Ok(outcomes)
+}
+
+/// Other nodes read anew what they remember of rooms whose members, roles or settings changed.
+async fn tell_nodes(tx: &mut Tx, changes: &[Queued], outcomes: &[Outcome]) -> Result<(), DbError> {
+    let mut rooms: Vec<RoomId> = Vec::new();
+    for (queued, outcome) in changes.iter().zip(outcomes) {
+        let Ok(appended) = outcome else { continue };
+        let room_id = queued.append.room_id;
+        if appended.entries.iter().any(|entry| room_changes::concerns(&entry.event)) && !rooms.contains(&room_id) {
+            rooms.push(room_id);
+        }
+    }
+    for room_id in rooms {
+        room_changes::record(tx, room_id, None).await?;
+    }
+    Ok(())
 }
 
 type NonceKey = (RoomId, Option<UserId>, i64, Nonce);
