@@ -16,7 +16,7 @@ async fn kick_ends_the_feed(nodes: &Nodes) {
     let (room, (_, mut owner), (bob, mut member)) = nodes.two_in_a_room().await;
     member.subscribe(&room).await;
     send(&mut member, &room, "still here").await;
-    member.settled().await;
+    member.event("message.created").await;
     let began = Instant::now();
     let kick = json!({ "roomId": room, "type": "KickFromRoom", "userId": bob.id, "nonce": nonce() });
     owner.ok("moderation.execute", kick).await;

@@ -2,6 +2,8 @@
 //!
 //! They need `scripts/with-postgres.sh scripts/with-nats.sh`, and are skipped without.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 #[path = "../acceptance/harness.rs"]
 #[expect(dead_code, reason = "shared with the acceptance tests")]
 mod harness;
