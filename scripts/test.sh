@@ -46,6 +46,7 @@ step "build" cargo build --workspace --all-features --bins --examples --locked
 step "Rust tests" scripts/with-postgres.sh scripts/with-azurite.sh scripts/with-nats.sh "${rust_tests[@]}"
 # What users see must not depend on the database.
 acceptance_on_postgres() {
+  # shellcheck disable=SC2016 # the inner shell expands it
   scripts/with-postgres.sh bash -c 'PARLOUR_TEST_DATABASE_URL="$PARLOUR_TEST_POSTGRES_URL" exec "$@"' _ "$@"
 }
 step "acceptance on Postgres" acceptance_on_postgres scripts/with-azurite.sh "${rust_tests[@]}" --test acceptance
