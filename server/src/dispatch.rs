@@ -11,7 +11,7 @@ use crate::{
 /// Runs a command; the encoded `data` of its reply.
 ///
 /// # Errors
-/// What the operation refuses; `unsupported` for what is not built yet, or exists on the socket alone.
+/// What the operation refuses; `unsupported` for what exists on the socket alone.
 pub(crate) async fn dispatch(
     state: &AppState,
     caller: &Caller,

@@ -173,25 +173,6 @@ async fn unknown_operations_are_unsupported() {
 }
 
 #[tokio::test]
-async fn operations_that_are_not_built_yet_say_so() {
-    let server = Server::shared().await;
-    let (_, mut client) = server.client("Ada").await;
-    let room = client.room("Tea").await;
-    let mut built = Vec::new();
-    for (op, data) in [
-        ("schedule.count", json!({})),
-        ("schedule.reminder", json!({ "roomId": room, "runAt": "2030-01-01T00:00:00Z", "text": "x" })),
-        ("push.list", json!({})),
-    ] {
-        match client.call(op, data).await {
-            Ok(_) => built.push(op),
-            Err(error) => assert_eq!(error["code"], "unsupported", "{op}"),
-        }
-    }
-    assert!(built.is_empty(), "these are built by now and need tests: {built:?}");
-}
-
-#[tokio::test]
 async fn an_absent_data_is_empty() {
     let server = Server::shared().await;
     let (user, mut client) = server.client("Ada").await;
