@@ -57,7 +57,7 @@ python_package() {
 }
 
 install_build() {
-  have cc || apt build-essential
+  { have cc && have make; } || apt build-essential
   have git || apt git
 }
 install_shellcheck() { have shellcheck || apt shellcheck; }
