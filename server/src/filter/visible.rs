@@ -12,7 +12,7 @@ pub(crate) enum Shown<'a> {
 }
 
 /// Elements that stand within a line: a word may go across their borders.
-const INLINE: &[&str] = &[
+pub(crate) const INLINE: &[&str] = &[
     "a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd", "mark", "q", "s", "samp",
     "small", "span", "strong", "sub", "sup", "u", "var", "wbr",
 ];

@@ -6,17 +6,14 @@ use parlour_protocol::object::Message;
 use serde_json::{Map, Value, json};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::messages::body::{Piece, pieces};
+use crate::{
+    filter::visible::INLINE,
+    messages::body::{Piece, pieces},
+};
 
 /// UTF-16 units of a body.
 const BODY: usize = 100;
 const DOTS: &str = "...";
-/// Elements within a line.
-const INLINE: &[&str] = &[
-    "a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd", "mark", "q", "s", "samp",
-    "small", "span", "strong", "sub", "sup", "u", "var", "wbr",
-];
-
 /// The text of a message: its first paragraph, else all of it; a poll's question. Empty when there is none.
 pub(super) fn text(message: &Message, names: &HashMap<String, String>) -> String {
     if let Some(poll) = &message.poll {

@@ -2,6 +2,8 @@
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
+use crate::filter::visible::INLINE;
+
 /// Characters of a word that count.
 const LONGEST: usize = 64;
 /// Words of a query that count.
@@ -52,12 +54,6 @@ pub(super) fn of_query(query: &str) -> Vec<Word> {
 fn is_ideograph(character: char) -> bool {
     matches!(u32::from(character), 0x0e00..=0x0eff | 0x3040..=0x30ff | 0x3400..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3ffff)
 }
-
-/// Elements that do not part words.
-const INLINE: &[&str] = &[
-    "a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd", "mark", "q", "s", "samp",
-    "small", "span", "strong", "sub", "sup", "u", "var", "wbr",
-];
 
 /// The text of sanitised HTML.
 pub(super) fn text_of_html(html: &str) -> String {
